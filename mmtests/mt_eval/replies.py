@@ -1,0 +1,75 @@
+"""Replies that MT-Eval's official ``inference.py`` left behind: ``inference_outputs/<family>/<rest>_<model>.jsonl``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from mmtests.dialogue import GOLD, Setting
+from mmtests.errors import DataError, UserError
+from mmtests.mt_eval.load import FILES
+
+_NAME = re.compile(r"(?P<rest>(?:multi|single)(?:_cls|_global-inst)?)(?P<gold>_gold)?_(?P<model>.+)\.jsonl")
+
+
+class _TurnRow(Struct):
+    do_inference: bool
+    gen_resp: str | None = None
+    error: bool = False
+
+
+class _DialogueRow(Struct):
+    id: str
+    conv: list[_TurnRow]
+
+
+def read_replies(path: Path, model: str | None) -> dict[str, str | None]:
+    """Turn id to reply; None where the script marked an error.
+
+    Args:
+        path: one output file, or a folder with any number of them below it.
+        model: which model's files to read, as their names give it; needed only where there are several.
+    """
+    files = [path] if path.is_file() else sorted(path.rglob("*.jsonl"))
+    named = [(file, *parsed) for file in files if (parsed := _parse(file))]
+    models = sorted({name for _, _, _, name in named})
+    if model is not None:
+        named = [entry for entry in named if entry[3] == model]
+    if not named or (model is None and len(models) > 1):
+        offer = f"the replies of {', '.join(models)}: choose one with --model-arg name=..." if models else (
+            "no file named as MT-Eval's inference.py names them, such as refinement/multi_MODEL.jsonl")  # fmt: skip
+        raise UserError(f"{path} holds {offer}")
+    replies: dict[str, str | None] = {}
+    for file, task, setting, _ in named:
+        replies.update(_read(file, task, setting))
+    return replies
+
+
+def _parse(file: Path) -> tuple[str, Setting, str] | None:
+    """Task, setting and model of an output file, by its name and its folder's."""
+    found = _NAME.fullmatch(file.name)
+    data_file = f"{file.parent.name}_{found['rest']}.jsonl" if found else ""
+    if found is None or data_file not in FILES:
+        return None
+    task, setting = FILES[data_file]
+    return task, GOLD if found["gold"] else setting, found["model"]
+
+
+def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, str | None]]:
+    decoder = msgspec.json.Decoder(_DialogueRow)
+    for line, text in enumerate(file.read_bytes().splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            row = decoder.decode(text)
+        except msgspec.DecodeError as error:
+            raise DataError(file, f"not a dialogue of MT-Eval's inference.py: {error}",
+                            "Each line must be a JSON object with id and conv.", line=line) from error  # fmt: skip
+        for number, turn in enumerate(row.conv, 1):
+            if turn.do_inference:
+                reply = None if turn.error else turn.gen_resp
+                yield f"mt_eval/{task}/{setting}/{row.id}/turn-{number:02}", reply

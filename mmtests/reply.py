@@ -1,0 +1,39 @@
+"""What a model answered, with what was really sent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Finish = Literal["stop", "length", "other"]
+"""Why the model stopped: of itself, at the token limit, or for another reason that its server gave."""
+
+
+class Sent(Struct, frozen=True):
+    """How much of the dialogue was really sent."""
+
+    messages: int
+    turns: int
+    """User messages among them, this turn included."""
+    images: int = 0
+
+
+class Reply(Struct, frozen=True):
+    """One reply of a chat model."""
+
+    text: str
+    finish: Finish = "stop"
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency: float = 0.0
+    """Seconds from asking to having it; of the call that first produced it, if the reply comes from the store."""
+    cached: bool = False
+    """True if it came from the store and the model was not asked."""
+    sent: Sent = Sent(0, 0)
+    flags: tuple[str, ...] = ()
+    """Facts that may matter when reading a score: ``reply_cut``, ``reply_empty``, ``system_merged``, ``context_cut``."""
+
+
+class NoReply(Exception):
+    """The model gave no reply that could be scored. The item is ``failed``; nothing is scored in its place."""

@@ -1,0 +1,96 @@
+"""What a benchmark's results come to: the shape every report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+
+from msgspec import Struct
+
+from mmtests.dialogue import Setting
+from mmtests.score import Record
+
+
+class Cell(Struct, frozen=True):
+    """A mean over scored items."""
+
+    mean: float | None
+    """None where nothing was scored."""
+    scored: int
+    selected: int
+    """Items that should have been scored; more than ``scored`` means that the mean is incomplete."""
+    proxy: bool = False
+    """True if any score in it is a proxy."""
+    other_modes: Mapping[str, float | None] = {}
+    """The same mean in the scoring modes other than the run's own, where it differs."""
+
+    @property
+    def complete(self) -> bool:
+        return self.mean is not None and self.scored == self.selected
+
+
+class Row(Struct, frozen=True):
+    """One line of an ability table."""
+
+    setting: Setting
+    cells: Mapping[str, Cell]
+    """By ability or sub-task, in column order. Absent: not part of the run."""
+    average: float | None = None
+    """None unless every ability of the average has a mean."""
+    average_of: tuple[str, ...] = ()
+    proxy: bool = False
+
+
+class Gap(Struct, frozen=True):
+    """How far one setting is from another, ability by ability, on the native scale."""
+
+    setting: Setting
+    minus: Setting
+    abilities: Mapping[str, float]
+    average: float | None
+    average_of: tuple[str, ...]
+    proxy: bool = False
+
+
+class Line(Struct, frozen=True):
+    """A mean at each turn of a dialogue."""
+
+    title: str
+    setting: Setting
+    points: Mapping[str, Cell]
+    """By turn number, then by named part."""
+
+
+class BenchmarkSummary(Struct, frozen=True):
+    """The tables of one benchmark."""
+
+    benchmark: str
+    title: str
+    aggregation: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    gaps: tuple[Gap, ...] = ()
+    details: tuple[Row, ...] = ()
+    """Sub-tasks, by setting."""
+    lines: tuple[Line, ...] = ()
+
+
+def cell(records: Iterable[Record]) -> Cell:
+    """The mean score of the records. Those without a score count as selected only."""
+    everything = list(records)
+    scores = [record.score for record in everything if record.score is not None]
+    mean = fmean(score.value for score in scores) if scores else None
+    others: dict[str, float | None] = {}
+    for mode in sorted({mode for score in scores for mode in score.by_mode if mode != score.mode}):
+        values = [value for score in scores if (value := score.by_mode.get(mode, score.value)) is not None]
+        other = fmean(values) if values else None
+        if other != mean:
+            others[mode] = other
+    return Cell(mean, len(scores), len(everything), any(score.proxy for score in scores), others)
+
+
+def average(cells: Mapping[str, Cell], names: Iterable[str]) -> float | None:
+    """The unweighted mean of the named cells' means; None if one has none."""
+    means = [cells[name].mean if name in cells else None for name in names]
+    present = [mean for mean in means if mean is not None]
+    return fmean(present) if present and len(present) == len(means) else None

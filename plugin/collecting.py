@@ -1,0 +1,138 @@
+"""From data to pytest items."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from mmtests.benchmark import Benchmark, Loaded
+from mmtests.dialogue import Dialogue, Item
+from mmtests.errors import UserError
+from mmtests.fixtures.scoring import Scoring
+from mmtests.plugin.settings import Settings
+
+
+def load_data(settings: Settings, benchmarks: Mapping[str, Benchmark]) -> dict[str, Loaded]:
+    """Each benchmark's dialogues: of the user's data folder, or of the embedded samples.
+
+    Raises:
+        UserError: nothing usable in the folder.
+    """
+    if settings.data is None:
+        return {name: benchmark.load(benchmark.sample, settings.settings) for name, benchmark in benchmarks.items()}
+    found = {
+        name: benchmark.load(folder, settings.settings)
+        for name, benchmark in benchmarks.items()
+        if (folder := _folder_of(settings.data, benchmark)) is not None
+    }
+    if not any(loaded.dialogues for loaded in found.values()):
+        raise UserError(
+            f"--data {settings.data}: nothing usable is in it. It must hold the official files of a benchmark, or a "
+            f"folder of them named {' or '.join(benchmarks)}."
+        )
+    return found
+
+
+def _folder_of(data: Path, benchmark: Benchmark) -> Path | None:
+    return next((folder for folder in (data / benchmark.name, data) if benchmark.recognises(folder)), None)
+
+
+def choose(dialogues: Sequence[Dialogue], settings: Settings) -> list[Dialogue]:
+    """Apply ``--limit`` and ``--sample`` to the dialogues of each task and setting."""
+    groups: dict[tuple[str, str], list[Dialogue]] = {}
+    for dialogue in dialogues:
+        groups.setdefault((dialogue.task, dialogue.setting), []).append(dialogue)
+    chosen = []
+    for (task, setting), group in groups.items():
+        if settings.sample is not None and settings.sample < len(group):
+            # A generator for each group, so that choosing other tasks as well changes nothing.
+            kept = random.Random(f"{settings.seed} {task} {setting}").sample(range(len(group)), settings.sample)
+            group = [group[index] for index in sorted(kept)]
+        chosen += group[: settings.limit]
+    return chosen
+
+
+class Collecting:
+    """Makes one pytest item of each scored turn."""
+
+    def __init__(
+        self, data: Mapping[str, Loaded], settings: Settings, scoring: Scoring, benchmarks: Mapping[str, Benchmark]
+    ) -> None:
+        self._data, self._settings, self._scoring = data, settings, scoring
+        self._benchmarks = benchmarks
+        self._dialogues = {name: choose(loaded.dialogues, settings) for name, loaded in data.items()}
+        self.items: dict[str, Item] = {}
+        """Those made so far, by item id."""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Give a marked test function its items."""
+        marker = metafunc.definition.get_closest_marker("mmtests")
+        if marker is None:
+            return
+        benchmark, task = self._marked(marker, metafunc.function.__name__)
+        if "item" not in metafunc.fixturenames:
+            raise UserError(
+                f"{metafunc.function.__name__}: a test of {task!r} must use the fixture reply, score or item."
+            )
+        parameters = []
+        for item in self._items(benchmark, task):
+            self.items[item.id] = item
+            obstacle = self._scoring.obstacle(item)
+            marks = (pytest.mark.skip(reason=obstacle),) if obstacle and "score" in metafunc.fixturenames else ()
+            parameters.append(pytest.param(item, id=item.id, marks=marks))
+        metafunc.parametrize("item", parameters)
+
+    def _items(self, benchmark: str, task: str) -> Iterator[Item]:
+        for dialogue in self._dialogues.get(benchmark, ()):
+            if dialogue.task == task:
+                yield from dialogue.items
+
+    def _marked(self, marker: pytest.Mark, function: str) -> tuple[str, str]:
+        if len(marker.args) != 2 or marker.kwargs:
+            raise UserError(f'{function}: the mark must read @pytest.mark.mmtests("BENCHMARK", "TASK").')
+        benchmark, task = marker.args
+        known = {name: list(one.tasks) for name, one in self._benchmarks.items()}
+        if task not in known.get(benchmark, ()):
+            raise UserError(f"{function}: there is no task {task!r} of benchmark {benchmark!r}. Known: {known}.")
+        return benchmark, task
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Drop the placeholder that pytest makes of a task without any item."""
+        items[:] = [item for item in items if not _is_placeholder(item)]
+
+    def pytest_report_header(self) -> list[str]:
+        """Count what there is to choose from."""
+        return [line for name, loaded in self._data.items() for line in self._described(name, loaded)]
+
+    def _described(self, name: str, loaded: Loaded) -> Iterator[str]:
+        where = "embedded sample" if self._settings.data is None else str(loaded.folder)
+        yield f"{name} ({where}), scored turns:"
+        tasks = self._benchmarks[name].tasks
+        counts = Counter(
+            (dialogue.setting, dialogue.task) for dialogue in self._dialogues[name] for _ in dialogue.items
+        )
+        for setting in dict.fromkeys(setting for setting, _ in counts):
+            by_ability: dict[str, dict[str, int]] = {}
+            for task, count in ((task, count) for (one, task), count in counts.items() if one == setting):
+                by_ability.setdefault(tasks[task].ability, {})[task] = count
+            parts = ", ".join(f"{ability} {_sum(found)}" for ability, found in by_ability.items())
+            yield f"  {setting} {sum(sum(found.values()) for found in by_ability.values())}: {parts}"
+        if loaded.absent:
+            yield f"  not in the folder, so not part of the run: {', '.join(loaded.absent)}"
+        for note in loaded.notes:
+            yield f"  {note}"
+
+
+def _is_placeholder(item: pytest.Item) -> bool:
+    return item.get_closest_marker("mmtests") is not None and item.nodeid.endswith("[NOTSET]")
+
+
+def _sum(found: Mapping[str, int]) -> str:
+    """380 (recollection-cls 100, recollection-global-inst 280)"""
+    parts = ", ".join(f"{task} {count}" for task, count in found.items())
+    return f"{sum(found.values())}" + (f" ({parts})" if len(found) > 1 else "")

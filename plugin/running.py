@@ -1,0 +1,124 @@
+"""The engine's place in a pytest session: planned when the selection is final, closed when the session ends."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+import pytest
+
+from mmtests.benchmark import Benchmark
+from mmtests.errors import UserError
+from mmtests.fixtures.asking import Asking
+from mmtests.fixtures.engine import Engine
+from mmtests.fixtures.models.endpoint import Endpoint
+from mmtests.fixtures.scoring import Scoring
+from mmtests.fixtures.session import RUN, Run
+from mmtests.fixtures.store import Store
+from mmtests.plugin.collecting import Collecting
+from mmtests.plugin.distribution import blocks_of, item_id
+from mmtests.plugin.settings import Settings
+
+
+class Running:
+    """In every process that runs tests, and in the controller, which only checks endpoints."""
+
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        model: Asking,
+        scoring: Scoring,
+        collecting: Collecting,
+        store: Store | None,
+        benchmarks: Mapping[str, Benchmark],
+    ) -> None:
+        self._config, self._settings, self._model, self._scoring = config, settings, model, scoring
+        self._collecting, self._store = collecting, store
+        limits = {
+            (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
+        }
+        self.engine = Engine(model, scoring, limits)
+        config.stash[RUN] = Run(self.engine, settings.thresholds)
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what is tested, and how it is scored."""
+        settings = self._settings
+        judge = settings.judge.alias if settings.judge else "none, judged tasks are scored by proxy (ROUGE-L)"
+        lines = [f"mmtests: model {settings.model.alias}, judge {judge}, scoring mode {settings.mode}"]
+        return lines
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """The selection is final: plan the blocks. One block if this is the only process."""
+        if self._controls_workers():
+            return
+        if not session.items and self._collecting.items and not session.testsfailed:
+            raise pytest.UsageError(self._nothing_selected())
+        selected = [
+            item for node in session.items
+            if (item := self._collecting.items.get(item_id(node.nodeid))) and not node.get_closest_marker("skip")
+        ]  # fmt: skip
+        blocks: dict[int, list[Any]] = {}
+        numbers = blocks_of([item.id for item in selected], _workers(self._config))
+        for item in selected:
+            blocks.setdefault(numbers[item.dialogue.key], []).append(item)
+        self.engine.plan(blocks.values())
+
+    def _nothing_selected(self) -> str:
+        option = self._config.option
+        chosen = f"-k {option.keyword!r}" if option.keyword else f"-m {option.markexpr!r}"
+        tasks = sorted({item.dialogue.task for item in self._collecting.items.values()})
+        settings = dict.fromkeys(item.dialogue.setting for item in self._collecting.items.values())
+        return (
+            f"{chosen} selects none of the {len(self._collecting.items)} benchmark items. Their names read like "
+            f"{next(iter(self._collecting.items))}. Tasks: {', '.join(tasks)}. Settings: {', '.join(settings)}."
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Before the first test: are the endpoints there? Better one message now than one for each item."""
+        if session.config.option.collectonly or hasattr(session.config, "workerinput"):
+            return
+        if not self._controls_workers() and not session.items:
+            return
+        judge = self._scoring.judge
+        try:
+            for asking in (self._model, *([judge.asking] if judge else [])):
+                if isinstance(asking.model, Endpoint):
+                    self._run(asking.model.check())
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self.engine.run(work)
+
+    def _controls_workers(self) -> bool:
+        return self._config.pluginmanager.hasplugin("dsession")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Stop whatever is under way."""
+        self._close()
+
+    def pytest_unconfigure(self) -> None:
+        """The same where the session never began."""
+        self._close()
+
+    def _close(self) -> None:
+        self.engine.close()
+        if self._store is not None:
+            self._store.close()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """A store that could not be written is worth knowing."""
+        if self._store is not None and self._store.trouble is not None:
+            terminalreporter.write_line(
+                f"mmtests: the store {self._store.path} failed: {self._store.trouble}", yellow=True
+            )
+
+
+def _workers(config: pytest.Config) -> int:
+    """How many processes share the items; 0 if this one has them all."""
+    workerinput: Mapping[str, Any] = getattr(config, "workerinput", {})
+    return int(workerinput.get("workercount", 0))

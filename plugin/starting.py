@@ -1,0 +1,169 @@
+"""Beginning a run: settings, data, models, store, run folder, and which object answers which hook."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmtests import __version__
+from mmtests.benchmark import Benchmark, Loaded, installed
+from mmtests.errors import UserError
+from mmtests.fixtures.asking import Asking
+from mmtests.fixtures.judge import Judge
+from mmtests.fixtures.models.chat import ChatModel
+from mmtests.fixtures.models.registry import ModelSpec, build
+from mmtests.fixtures.scoring import PROXY, Scoring
+from mmtests.fixtures.store import Store
+from mmtests.plugin.collecting import Collecting, load_data
+from mmtests.plugin.outcomes import Outcomes
+from mmtests.plugin.receiving import Receiving
+from mmtests.plugin.running import Running
+from mmtests.plugin.settings import Settings, read_settings
+from mmtests.reports.folder import RUN, RunFolder, is_run, recorded_replies
+from mmtests.reports.summary import summarise
+from mmtests.rubric import Rubric, digests
+
+
+def start(config: pytest.Config) -> None:
+    """Set up a run with a model under test.
+
+    Raises:
+        pytest.UsageError: with the one message that tells the user what to mend.
+    """
+    try:
+        _start(config)
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _start(config: pytest.Config) -> None:
+    benchmarks = installed()
+    settings = read_settings(config, benchmarks)
+    data = load_data(settings, benchmarks)
+    rubrics: dict[str, Mapping[str, Rubric]] = {}
+    if settings.judge is not None:
+        rubrics = {name: benchmarks[name].rubrics(settings.rubrics) for name in data}
+    store = None if settings.store is None else Store(settings.store)
+    model, judge = _models(settings, benchmarks, store)
+    scoring = Scoring(benchmarks, judge, rubrics, settings.mode)
+    collecting = Collecting(data, settings, scoring, benchmarks)
+    worker = hasattr(config, "workerinput")
+    manager = config.pluginmanager
+    manager.register(collecting, "mmtests-collecting")
+    manager.register(Outcomes(benchmarks, settings.data is None), "mmtests-outcomes")
+    manager.register(Running(config, settings, model, scoring, collecting, store, benchmarks), "mmtests-running")
+    if worker:
+        return
+    if manager.hasplugin("xdist"):
+        from mmtests.plugin.distribution import Distributing
+
+        manager.register(Distributing(), "mmtests-distributing")
+    if config.option.collectonly:
+        return
+    folder = RunFolder(settings.run_dir or _new_folder(config.rootpath, settings.model.alias))
+    described = _describe(config, settings, data, rubrics, model, judge)
+    try:
+        folder.write(RUN, described)
+    except OSError as error:
+        raise UserError(f"the run folder {folder.path} cannot be written: {error.strerror}") from error
+    receiving = Receiving(folder, benchmarks, lambda records, left_out: summarise(
+        records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
+        mode=settings.mode, aggregation=settings.aggregation, not_scored=dict(left_out),
+    ))  # fmt: skip
+    manager.register(receiving, "mmtests-receiving")
+
+
+def _models(
+    settings: Settings, benchmarks: Mapping[str, Benchmark], store: Store | None
+) -> tuple[Asking, Judge | None]:
+    """The model under test, and the judge. One object where both are the same."""
+    model = _asking(settings.model, settings, benchmarks, store)
+    if settings.judge is None:
+        return model, None
+    same = (settings.judge.backend, settings.judge.name, settings.judge.arguments) == (
+        settings.model.backend, settings.model.name, settings.model.arguments
+    )  # fmt: skip
+    if same and settings.model.backend != "replay":
+        return model, Judge(Asking(model.model, store))
+    return model, Judge(_asking(settings.judge, settings, benchmarks, store))
+
+
+def _asking(spec: ModelSpec, settings: Settings, benchmarks: Mapping[str, Benchmark], store: Store | None) -> Asking:
+    def recorded(path: str, name: str | None) -> Mapping[str, str | None]:
+        return _recorded(Path(path).expanduser(), name, benchmarks)
+
+    chat_model: ChatModel = build(spec, concurrency=settings.concurrency, recorded=recorded)
+    return Asking(chat_model, None if spec.backend == "replay" else store)
+
+
+def _recorded(path: Path, name: str | None, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, str | None]:
+    if not path.exists():
+        raise UserError(f"--model replay:{path}: there is no such file or folder.")
+    if is_run(path):
+        return recorded_replies(path)
+    faults = []
+    for benchmark in benchmarks.values():
+        try:
+            return benchmark.recorded_replies(path, name)
+        except UserError as error:
+            faults.append(str(error))
+    raise UserError(
+        f"--model replay:{path}: neither a run of mmtests nor a benchmark's own output: {'; '.join(faults)}"
+    )
+
+
+def _new_folder(root: Path, model: str) -> Path:
+    name = "".join(c if c.isalnum() or c in "-._" else "-" for c in model)[-60:]
+    runs = root / ".mmtests" / "runs"
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
+    taken = (runs / f"{stem}{f'-{n}' if n else ''}" for n in range(1000))
+    return next(path for path in taken if not path.exists())
+
+
+def _describe(
+    config: pytest.Config,
+    settings: Settings,
+    data: Mapping[str, Loaded],
+    rubrics: Mapping[str, Mapping[str, Rubric]],
+    model: Asking,
+    judge: Judge | None,
+) -> dict[str, Any]:
+    """The content of ``run.json``."""
+    fingerprint = {
+        "data": {name: loaded.digest for name, loaded in data.items()},
+        "settings": settings.settings,
+        "scoring": settings.mode,
+        "aggregation": settings.aggregation,
+        "judge": dict(judge.asking.identity) if judge else PROXY,
+        "rubrics": {name: digests(one) for name, one in rubrics.items()},
+        "limit": settings.limit,
+        "sample": [settings.sample, settings.seed] if settings.sample else None,
+    }
+    return {
+        "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "command": list(config.invocation_params.args),
+        "model": {"alias": settings.model.alias, **model.identity},
+        "judge": {"alias": settings.judge.alias, **judge.asking.identity} if settings.judge and judge else None,
+        "fingerprint": fingerprint,
+        "embedded_sample": settings.data is None,
+        "versions": {"mmtests": __version__, "python": platform.python_version(), **_versions()},
+        "machine": {"platform": platform.platform(), "cpus": os.cpu_count(), "python": sys.implementation.name},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in ("pytest", "pytest-xdist", "torch", "transformers", "openai", "langdetect", "emoji"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

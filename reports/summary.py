@@ -1,0 +1,92 @@
+"""All that a run comes to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from mmtests.benchmark import Benchmark
+from mmtests.score import OUTCOMES, Mode, Record, Scale
+from mmtests.summary import BenchmarkSummary, Cell, cell
+
+OWN = "own"
+"""In place of a benchmark's name, in records of tests that a team wrote itself."""
+
+
+class OwnAbility(Struct, frozen=True):
+    """The scores that a team's own tests recorded for one ability."""
+
+    ability: str
+    cell: Cell
+    scale: Scale | None
+    """None where the tests used several."""
+
+
+class RunSummary(Struct, frozen=True):
+    """The content of ``summary.json``."""
+
+    model: str
+    judge: str | None
+    mode: Mode
+    sample: bool
+    """True if any of it is of an embedded sample: such figures are no benchmark results."""
+    complete: bool
+    """False if an item that should have a score has none."""
+    outcomes: Mapping[str, int]
+    flags: Mapping[str, int]
+    not_scored: Mapping[str, int]
+    """Items that the run left out, by reason."""
+    errors: Mapping[str, int]
+    """Why items are ``failed`` or ``unjudged``, most frequent first."""
+    benchmarks: tuple[BenchmarkSummary, ...]
+    own: tuple[OwnAbility, ...] = ()
+
+
+def summarise(
+    records: Sequence[Record],
+    benchmarks: Mapping[str, Benchmark],
+    *,
+    model: str,
+    judge: str | None,
+    mode: Mode,
+    aggregation: str,
+    not_scored: Mapping[str, int],
+) -> RunSummary:
+    """Aggregate a run's records.
+
+    Args:
+        aggregation: by name; a benchmark without one of that name uses its paper's.
+    """
+    ordered = sorted(records, key=lambda record: record.id)  # the same sums in the same order, however they came in
+    counts = Counter(record.outcome for record in ordered)
+    errors = Counter(f"{record.outcome}: {record.error}" for record in ordered if record.error)
+    return RunSummary(
+        model,
+        judge,
+        mode,
+        any(record.sample for record in ordered),
+        counts["failed"] == counts["unjudged"] == 0,
+        {outcome: counts[outcome] for outcome in OUTCOMES},
+        dict(sorted(Counter(flag for record in ordered for flag in record.flags).items())),
+        not_scored,
+        dict(errors.most_common()),
+        tuple(
+            benchmark.summarise(
+                own, aggregation if aggregation in benchmark.aggregations else benchmark.aggregations[0]
+            )
+            for name, benchmark in benchmarks.items()
+            if (own := [record for record in ordered if record.benchmark == name])
+        ),
+        _own([record for record in ordered if record.benchmark == OWN]),
+    )
+
+
+def _own(records: Sequence[Record]) -> tuple[OwnAbility, ...]:
+    found = []
+    for ability in sorted({record.ability for record in records}):
+        mine = [record for record in records if record.ability == ability]
+        scales = {record.score.scale for record in mine if record.score}
+        found.append(OwnAbility(ability, cell(mine), next(iter(scales)) if len(scales) == 1 else None))
+    return tuple(found)

@@ -1,0 +1,133 @@
+"""A run's summary as text, with rich."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from mmtests.reports.summary import RunSummary
+from mmtests.summary import BenchmarkSummary, Cell, Gap, Line, Row
+
+_SHOWN_ERRORS = 5
+_PROXY_NOTE = "~ proxy: ROUGE-L against the reference reply, on the judge's scale. Not comparable with judged scores."
+
+
+def render(summary: RunSummary, width: int, color: bool) -> str:
+    """The report that ends a run.
+
+    Args:
+        width: columns of the terminal.
+        color: whether it shows colours.
+    """
+    stream = io.StringIO()
+    console = Console(file=stream, width=max(width, 60), force_terminal=color, no_color=not color, highlight=False)
+    for benchmark in summary.benchmarks:
+        _abilities(console, benchmark, summary)
+        _details(console, benchmark)
+        for line in benchmark.lines:
+            _line(console, line)
+    _own(console, summary)
+    for note in _notes(summary):
+        console.print(note, markup=False)
+    return stream.getvalue().rstrip("\n")
+
+
+def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummary) -> None:
+    judged = f"judge {summary.judge}" if summary.judge else "no judge"
+    title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("setting")
+    table.add_column("Avg.", justify="right")
+    for column in benchmark.columns:
+        table.add_column(column, justify="right")
+    for row in benchmark.rows:
+        table.add_row(row.setting, _number(row.average, row.proxy), *_cells(row.cells, benchmark.columns))
+    if benchmark.gaps:
+        table.add_section()
+    for gap in benchmark.gaps:
+        table.add_row(f"{gap.setting} - {gap.minus}", _signed(gap.average), *_gap_cells(gap, benchmark.columns))
+    table.add_section()
+    for row in benchmark.rows:
+        counts = [f"{c.scored}/{c.selected}" if (c := row.cells.get(name)) else "" for name in benchmark.columns]
+        table.add_row(f"scored, {row.setting}", "", *counts, style="dim")
+    console.print(table)
+
+
+def _cells(cells: Mapping[str, Cell], columns: tuple[str, ...]) -> Iterator[str]:
+    for column in columns:
+        cell = cells.get(column)
+        yield (
+            "" if cell is None else _number(cell.mean, cell.proxy) + ("" if cell.complete or cell.mean is None else "!")
+        )
+
+
+def _gap_cells(gap: Gap, columns: tuple[str, ...]) -> Iterator[str]:
+    for column in columns:
+        yield _signed(gap.abilities[column]) if column in gap.abilities else ""
+
+
+def _details(console: Console, benchmark: BenchmarkSummary) -> None:
+    """Sub-tasks where an ability has several, and the other scoring mode's figures where they differ."""
+    for row in benchmark.details:
+        parts = [f"{name} {_number(cell.mean, cell.proxy)}{_other_modes(cell)}" for name, cell in row.cells.items()]
+        console.print(f"{row.setting}: {', '.join(parts)}", markup=False)
+
+
+def _other_modes(cell: Cell) -> str:
+    others = [f"{_number(mean)} {mode}" for mode, mean in cell.other_modes.items()]
+    return f" ({', '.join(others)})" if others else ""
+
+
+def _line(console: Console, line: Line) -> None:
+    points = "  ".join(
+        f"{'' if name.isdigit() else f'{name} '}{_number(cell.mean, cell.proxy)}" for name, cell in line.points.items()
+    )
+    console.print(f"{line.title}, {line.setting}: {points}", markup=False)
+
+
+def _own(console: Console, summary: RunSummary) -> None:
+    if not summary.own:
+        return
+    table = Table(title=f"Own tests: {summary.model}", title_justify="left", title_style="bold")
+    for column in ("ability", "mean", "scale", "scored"):
+        table.add_column(column, justify="left" if column == "ability" else "right")
+    for own in summary.own:
+        scale = str(own.scale) if own.scale else "mixed"
+        mean = _number(own.cell.mean) if own.scale else "-"
+        table.add_row(own.ability, mean, scale, f"{own.cell.scored}/{own.cell.selected}")
+    console.print(table)
+
+
+def _notes(summary: RunSummary) -> Iterator[str]:
+    yield "outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in summary.outcomes.items())
+    if summary.flags:
+        yield "flags: " + ", ".join(f"{count} {flag}" for flag, count in summary.flags.items())
+    for reason, count in summary.not_scored.items():
+        yield f"not scored: {count} items: {reason}"
+    rows: list[Row] = [row for benchmark in summary.benchmarks for row in benchmark.rows]
+    if any(cell.proxy for row in rows for cell in row.cells.values()):
+        yield _PROXY_NOTE
+    if any(benchmark.aggregation != "paper" for benchmark in summary.benchmarks):
+        yield f"aggregation: {', '.join(benchmark.aggregation for benchmark in summary.benchmarks)}, not the paper's"
+    if summary.mode != "reference":
+        yield f"scoring mode: {summary.mode}, not the published rules"
+    if summary.sample:
+        yield "The embedded sample is for trying things out. Its figures are not results of the benchmark (--data DIR)."
+    if not summary.complete:
+        missing = summary.outcomes["failed"] + summary.outcomes["unjudged"]
+        yield f"INCOMPLETE: {missing} items have no score, and no mean marked ! counts them. Why:"
+        for error, count in list(summary.errors.items())[:_SHOWN_ERRORS]:
+            yield f"  {count} x {error}"
+        if len(summary.errors) > _SHOWN_ERRORS:
+            yield f"  and {len(summary.errors) - _SHOWN_ERRORS} other reasons, in summary.json"
+
+
+def _number(value: float | None, proxy: bool = False) -> str:
+    return "-" if value is None else f"{'~' if proxy else ''}{value:.2f}"
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.2f}"
