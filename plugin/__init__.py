@@ -39,6 +39,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
         find_again(early_config, args)
 
 
+@pytest.hookimpl(trylast=True)  # after pytest's own, so that the terminal reporter is there
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a run if a model is named; else see to it that benchmark tests are left alone."""
     config.addinivalue_line("markers", "mmtests(benchmark, task): one test for each scored turn of a benchmark's task")

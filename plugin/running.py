@@ -41,12 +41,18 @@ class Running:
         self.engine = Engine(model, scoring, limits)
         config.stash[RUN] = Run(self.engine, settings.thresholds)
 
+    @property
+    def counts(self) -> Engine | None:
+        """What the engine knows of its progress; None where workers have the engines."""
+        return None if self._controls_workers() else self.engine
+
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, and how it is scored."""
         settings = self._settings
         judge = settings.judge.alias if settings.judge else "none, judged tasks are scored by proxy (ROUGE-L)"
-        lines = [f"mmtests: model {settings.model.alias}, judge {judge}, scoring mode {settings.mode}"]
-        return lines
+        limit = settings.model.arguments.get("max_new_tokens")
+        cut = f" (at most {limit} new tokens instead of the benchmarks' own limits)" if limit else ""
+        return [f"mmtests: model {settings.model.alias}{cut}, judge {judge}, scoring mode {settings.mode}"]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -94,7 +100,7 @@ class Running:
         self.engine.run(work)
 
     def _controls_workers(self) -> bool:
-        return self._config.pluginmanager.hasplugin("dsession")
+        return bool(self._config.getoption("tx", None)) and not hasattr(self._config, "workerinput")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

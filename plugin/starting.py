@@ -24,6 +24,8 @@ from mmtests.fixtures.scoring import PROXY, Scoring
 from mmtests.fixtures.store import Store
 from mmtests.plugin.collecting import Collecting, load_data
 from mmtests.plugin.outcomes import Outcomes
+from mmtests.plugin.progress import Progressing
+from mmtests.plugin.progress import wanted as progress_wanted
 from mmtests.plugin.receiving import Receiving
 from mmtests.plugin.running import Running
 from mmtests.plugin.settings import Settings, read_settings
@@ -57,9 +59,10 @@ def _start(config: pytest.Config) -> None:
     collecting = Collecting(data, settings, scoring, benchmarks)
     worker = hasattr(config, "workerinput")
     manager = config.pluginmanager
+    running = Running(config, settings, model, scoring, collecting, store, benchmarks)
+    manager.register(running, "mmtests-running")
     manager.register(collecting, "mmtests-collecting")
     manager.register(Outcomes(benchmarks, settings.data is None), "mmtests-outcomes")
-    manager.register(Running(config, settings, model, scoring, collecting, store, benchmarks), "mmtests-running")
     if worker:
         return
     if manager.hasplugin("xdist"):
@@ -79,6 +82,8 @@ def _start(config: pytest.Config) -> None:
         mode=settings.mode, aggregation=settings.aggregation, not_scored=dict(left_out),
     ))  # fmt: skip
     manager.register(receiving, "mmtests-receiving")
+    if progress_wanted(config):
+        manager.register(Progressing(config, running.counts), "mmtests-progress")
 
 
 def _models(
