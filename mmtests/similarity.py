@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
-_WORDS = re.compile(r"[^\W_]+", re.UNICODE)
+import unicodedata
 
 
 def rouge_l(reply: str, reference: str) -> float:
     """ROUGE-L F1 over lower-cased words, 0 to 1 (Lin 2004, section 3, with beta = 1).
 
     The longest common subsequence counts each word as often as it stands. Scripts that put no space between words
-    (Chinese, Japanese, Thai) are compared by character.
+    (Chinese, Japanese, Thai, Lao) are compared by character.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -23,11 +21,18 @@ def rouge_l(reply: str, reference: str) -> float:
 
 
 def _tokens(text: str) -> list[str]:
-    tokens: list[str] = []
-    for word in _WORDS.findall(text.lower()):
-        tokens += list(word) if _unspaced(word) else [word]
-    return tokens
+    spaced = []
+    for character in text.lower():
+        if _unspaced(character):
+            spaced.append(f" {character} ")
+        elif character.isalnum() or unicodedata.category(character).startswith("M"):  # vowel signs belong to words
+            spaced.append(character)
+        else:
+            spaced.append(" ")
+    return "".join(spaced).split()
 
 
-def _unspaced(word: str) -> bool:
-    return any("\u0e00" <= c <= "\u0eff" or "\u3040" <= c <= "\u30ff" or "\u3400" <= c <= "\u9fff" for c in word)
+def _unspaced(character: str) -> bool:
+    return (
+        "\u0e00" <= character <= "\u0eff" or "\u3040" <= character <= "\u30ff" or "\u3400" <= character <= "\u9fff"
+    ) and character.isalnum()

@@ -6,6 +6,7 @@ import ast
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -14,10 +15,11 @@ from msgspec import Struct, field
 from mmtests.score import Mode, Scale
 
 _FENCE = re.compile(r"^```[A-Za-z]*\s*\n?(.*?)\n?```$", re.DOTALL)
+_DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _LONGEST = 20_000
 """Characters of a reply within which an object is looked for: a longer one is a runaway, not a verdict."""
-_BRACES = 64
-"""How many opening and closing braces are tried, so that a reply full of them costs little."""
+_TRIES = 64
+"""How many starts, and how many literals, are tried, so that a reply full of braces costs little."""
 
 
 class Unreadable(Exception):
@@ -40,63 +42,95 @@ def read_score(text: str, scale: Scale, key: str = "Score", rationale_key: str =
     strings, keys in another case, and the number as a string.
 
     Raises:
-        Unreadable: no such object, two objects that disagree, no number, or a number outside the scale.
+        Unreadable: no such object, several candidates for the score, no number, or a number outside the scale.
     """
-    found, how = _objects(text)
-    keyed = [(_look_up(thing, key), thing) for thing in found]
-    numbers = [(_number(value), thing) for value, thing in keyed if value is not None]
+    whole = _bare_object(text)
+    found, rest = ([whole], "") if whole is not None else _embedded(_without_fence(text)[:_LONGEST])
+    keyed = [(value, thing) for thing in found if (value := _look_up(thing, key)) is not None]
     if not found:
         raise Unreadable("it holds no JSON object")
-    if not numbers:
+    if not keyed:
         raise Unreadable(f"the JSON object has no {key!r}")
-    values = {value for value, _ in numbers}
-    if len(values) > 1:
+    if re.search(rf"[\"']{re.escape(key)}[\"']\s*:", rest, re.IGNORECASE):
+        # What was found may be a quotation, say of the reply that is judged, within a broken verdict.
+        raise Unreadable(f"it names {key!r} outside the JSON object, too")
+    if len({_number(value) for value, _ in keyed}) > 1:
         raise Unreadable(f"it holds several JSON objects with different values of {key!r}")
-    value, thing = numbers[-1]
-    if value is None:
-        raise Unreadable(f"{key!r} is not a number: {_look_up(thing, key)!r}")
-    if value not in scale:
-        raise Unreadable(f"{key!r} is {value:g}, outside the scale {scale}")
-    return Reading(value, str(_look_up(thing, rationale_key) or ""), how)
+    value, thing = keyed[-1]
+    number = _number(value)
+    if number is None:
+        raise Unreadable(f"{key!r} is not a number: {value!r}")
+    if number not in scale:
+        raise Unreadable(f"{key!r} is {number:g}, outside the scale {scale}")
+    how: Literal["strict", "lenient"] = "lenient" if whole is None else "strict"
+    return Reading(number, str(_look_up(thing, rationale_key) or ""), how)
 
 
-def _objects(text: str) -> tuple[list[dict[str, Any]], Literal["strict", "lenient"]]:
-    stripped = text.strip()
+def _bare_object(text: str) -> dict[str, Any] | None:
     try:
-        if isinstance(whole := json.loads(stripped), dict):
-            return [whole], "strict"
-    except ValueError:
-        pass
-    if fenced := _FENCE.match(stripped):
-        stripped = fenced[1].strip()
-    return list(_embedded(stripped[:_LONGEST])), "lenient"
+        whole = json.loads(text.strip(), object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return None
+    return whole if isinstance(whole, dict) else None
 
 
-def _embedded(text: str) -> Iterator[dict[str, Any]]:
-    """The outermost objects in the text, left to right."""
-    decoder = json.JSONDecoder(strict=False)
-    position, tried = 0, 0
-    while tried < _BRACES and (start := text.find("{", position)) >= 0:
-        tried += 1
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    thing = dict(pairs)
+    if len(thing) < len(pairs):
+        raise ValueError("a key stands twice")
+    return thing
+
+
+def _without_fence(text: str) -> str:
+    fenced = _FENCE.match(text.strip())
+    return fenced[1].strip() if fenced else text.strip()
+
+
+def _embedded(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The outermost objects in the text, left to right, and the text around them."""
+    found, rest, after = [], [], 0
+    for thing, start, end in _outermost(text):
+        found.append(thing)
+        rest.append(text[after:start])
+        after = end
+    return found, "\n".join([*rest, text[after:]])
+
+
+def _outermost(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unique)
+    literals = _Literals(text)
+    position, starts = 0, 0
+    while starts < _TRIES and (start := text.find("{", position)) >= 0:
+        starts += 1
         position = start + 1
         try:
             thing, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            thing, end = _python_literal(text, start)
+            thing, end = literals.at(start)
         if isinstance(thing, dict):
-            yield thing
+            yield thing, start, end
             position = end
 
 
-def _python_literal(text: str, start: int) -> tuple[Any, int]:
-    """A literal that is not JSON, such as ``{'Score': 7,}``: parsed as a literal, never run."""
-    ends = [match.end() for match in re.finditer("}", text[start:])][:_BRACES]
-    for end in ends:
-        try:
-            return ast.literal_eval(text[start : start + end]), start + end
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            continue
-    return None, start
+class _Literals:
+    """Literals that are not JSON, such as ``{'Score': 7,}``: parsed as literals, never run, and only so many."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tries = _TRIES
+
+    def at(self, start: int) -> tuple[Any, int]:
+        """The literal that starts there, and where it ends."""
+        end = start
+        while self._tries and (end := self._text.find("}", end) + 1) > 0:
+            self._tries -= 1
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an odd backslash in the judge's text is no concern of the user's
+                    return ast.literal_eval(self._text[start:end]), end
+            except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+                continue
+        return None, start
 
 
 def _look_up(thing: Mapping[Any, Any], key: str) -> Any:
@@ -108,8 +142,10 @@ def _look_up(thing: Mapping[Any, Any], key: str) -> Any:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
+        return None
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         return None
     return number if math.isfinite(number) else None

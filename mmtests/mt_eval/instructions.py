@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
+
+from msgspec import Meta
 
 from mmtests.mt_eval.sentences import count_sentences
 from mmtests.score import Mode
@@ -70,7 +72,8 @@ def _ends_with_phrase(reply: str, arguments: Arguments) -> bool:
 
 
 def _ends_with_phrase_strict(reply: str, arguments: Arguments) -> bool:
-    return reply.rstrip().rstrip("'\"\u201d\u2019*_").rstrip().lower().endswith(arguments["end_phrase"].lower())
+    closing = "'\"\u201d\u2019*_ \t\r\n"
+    return reply.rstrip(closing).lower().endswith(arguments["end_phrase"].rstrip(closing).lower())
 
 
 def _is_in_language(reply: str, arguments: Arguments, undetectable: bool = True) -> bool:
@@ -206,7 +209,8 @@ def _is_an_option(reply: str, arguments: Arguments) -> bool:
 
 
 def _is_an_option_strict(reply: str, arguments: Arguments) -> bool:
-    return sum(option in reply for option in arguments["response_options"]) == 1
+    named = [option for option in arguments["response_options"] if option in reply]
+    return sum(not any(option != other and option in other for other in named) for option in named) == 1
 
 
 _REFERENCE: dict[str, Check] = {
@@ -240,20 +244,38 @@ _STRICT: dict[str, Check] = {
     "format:constrained_response": _is_an_option_strict,
 }
 
-ARGUMENTS: Mapping[str, tuple[str, type] | None] = {
-    "startend:start_char": ("letter", str),
-    "startend:start_emoji": None,
-    "startend:end_phrase": ("end_phrase", str),
-    "language:response_language": ("lang", str),
-    "format:json_format": None,
-    "format:bullet_list": None,  # num_bullets may be absent: any number will do
-    "length_constraints:number_sentences": ("num_sentences", int),
-    "keywords:existence": ("keywords", list),
-    "change_case:capital_letter": None,
-    "change_case:lowercase": None,
-    "punctuation:no_comma": None,
-    "combination:two_responses": None,
-    "content:placeholder": ("num_placeholder", int),
-    "format:constrained_response": ("response_options", list),
+
+class Kind(NamedTuple):
+    """What an argument must be: for the machine, and in words."""
+
+    type: Any
+    words: str
+
+
+_TEXT = Kind(Annotated[str, Meta(min_length=1)], "a string")
+_TEXTS = Kind(Annotated[list[_TEXT.type], Meta(min_length=1)], "a list of strings")
+_COUNT = Kind(Annotated[int, Meta(gt=0)], "a whole number above 0")
+
+ARGUMENTS: Mapping[str, Mapping[str, Kind]] = {
+    "startend:start_char": {"letter": _TEXT},
+    "startend:start_emoji": {},
+    "startend:end_phrase": {"end_phrase": _TEXT},
+    "language:response_language": {"lang": Kind(Literal[tuple(LANGUAGES)], f"one of {', '.join(LANGUAGES)}")},
+    "format:json_format": {},
+    "format:bullet_list": {"num_bullets": Kind(int, "a whole number")},
+    "length_constraints:number_sentences": {
+        "num_sentences": _COUNT,
+        "relation": Kind(Literal["less than"], "'less than'"),
+    },
+    "keywords:existence": {"keywords": _TEXTS},
+    "change_case:capital_letter": {},
+    "change_case:lowercase": {},
+    "punctuation:no_comma": {},
+    "combination:two_responses": {},
+    "content:placeholder": {"num_placeholder": _COUNT},
+    "format:constrained_response": {"response_options": _TEXTS},
 }
-"""Each instruction's name, with the argument it cannot do without and that argument's type."""
+"""Each instruction's arguments."""
+
+OPTIONAL_ARGUMENTS = ("num_bullets", "relation")
+"""Without ``num_bullets`` any number will do; ``less than`` is the only relation in use."""

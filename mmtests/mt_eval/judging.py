@@ -104,7 +104,7 @@ def read_verdict(text: str, mode: Mode) -> Reading:
     lenient = read_score(text, JUDGED)
     try:
         official: float | None = parse_officially(text)
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         official = None  # here the official script stops altogether
     if official is not None and official not in JUDGED:
         raise Unreadable(f"'Score' is {official:g}, outside the scale {JUDGED}")

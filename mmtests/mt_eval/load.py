@@ -14,7 +14,7 @@ from mmtests.benchmark import Loaded
 from mmtests.dialogue import GOLD, MULTI, SINGLE, Dialogue, Message, Setting, Turn
 from mmtests.errors import DataError
 from mmtests.mt_eval.classification import LABELS
-from mmtests.mt_eval.instructions import ARGUMENTS, LANGUAGES
+from mmtests.mt_eval.instructions import ARGUMENTS, OPTIONAL_ARGUMENTS
 from mmtests.mt_eval.tasks import (
     EXPANSION,
     FOLLOW_UP,
@@ -144,7 +144,10 @@ def _decode(decoder: msgspec.json.Decoder[DialogueRow], text: bytes, place: Plac
         return decoder.decode(text)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at ")
-        field = path.strip("`").removeprefix("$").removeprefix(".") or None
+        missing = problem.partition("missing required field ")[2].strip("`")
+        field = (
+            ".".join(part for part in (path.strip("`").removeprefix("$").removeprefix("."), missing) if part) or None
+        )
         raise place.error(_plainly(problem), "docs/mt_eval.md lists the fields and their types.", field) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise place.error(f"not JSON: {error}", "Each line must be one whole JSON object.") from error
@@ -226,19 +229,25 @@ def _instructed_globally(row: DialogueRow, place: Place) -> Facts:
             f"It must be one of {', '.join(ARGUMENTS)}.", "inst_name",
         )  # fmt: skip
     # Read by the `datasets` library, every row carries every argument of every instruction, null where it has none.
-    arguments = {name: value for name, value in (row.inst_args or {}).items() if value is not None}
-    if needed := ARGUMENTS[row.inst_name]:
-        name, kind = needed
-        if not isinstance(arguments.get(name), kind) or not arguments[name]:
+    arguments = {name: _whole(value) for name, value in (row.inst_args or {}).items() if value is not None}
+    for name, kind in ARGUMENTS[row.inst_name].items():
+        value = arguments.get(name)
+        if value is None and name in OPTIONAL_ARGUMENTS:
+            continue
+        try:
+            msgspec.convert(value, kind.type)
+        except msgspec.ValidationError as error:
             raise place.error(
-                f"instruction {row.inst_name!r} has no usable argument {name!r}: {arguments.get(name)!r}",
-                f"It needs a {kind.__name__}.", f"inst_args.{name}",
-            )  # fmt: skip
-    if "lang" in arguments and arguments["lang"] not in LANGUAGES:
-        raise place.error(
-            f"unknown language {arguments['lang']!r}", f"Known: {', '.join(LANGUAGES)}.", "inst_args.lang"
-        )
+                f"instruction {row.inst_name!r} has no usable argument {name!r}: {value!r}",
+                f"It must be {kind.words}.", f"inst_args.{name}",
+            ) from error  # fmt: skip
+    arguments = {name: arguments[name] for name in ARGUMENTS[row.inst_name] if name in arguments}
     return [{} for _ in row.conv], {"inst_name": row.inst_name, "inst_args": arguments}
+
+
+def _whole(value: Any) -> Any:
+    """Table libraries that fill in nulls turn whole numbers into floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _plain(row: DialogueRow, place: Place) -> Facts:

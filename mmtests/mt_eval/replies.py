@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from msgspec import Struct
 from mmtests.dialogue import GOLD, Setting
 from mmtests.errors import DataError, UserError
 from mmtests.mt_eval.load import FILES
-
-_NAME = re.compile(r"(?P<rest>(?:multi|single)(?:_cls|_global-inst)?)(?P<gold>_gold)?_(?P<model>.+)\.jsonl")
 
 
 class _TurnRow(Struct):
@@ -50,13 +47,16 @@ def read_replies(path: Path, model: str | None) -> dict[str, str | None]:
 
 
 def _parse(file: Path) -> tuple[str, Setting, str] | None:
-    """Task, setting and model of an output file, by its name and its folder's."""
-    found = _NAME.fullmatch(file.name)
-    data_file = f"{file.parent.name}_{found['rest']}.jsonl" if found else ""
-    if found is None or data_file not in FILES:
-        return None
-    task, setting = FILES[data_file]
-    return task, GOLD if found["gold"] else setting, found["model"]
+    """Task, setting and model of an output file, by its name and its folder's: the longest task that fits."""
+    for name in sorted(FILES, key=len, reverse=True):
+        family, _, rest = name.removesuffix(".jsonl").partition("_")
+        if file.parent.name == family and file.name.startswith(f"{rest}_"):
+            task, setting = FILES[name]
+            model = file.stem.removeprefix(f"{rest}_")
+            if model.startswith("gold_"):
+                return task, GOLD, model.removeprefix("gold_")
+            return task, setting, model
+    return None
 
 
 def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, str | None]]:

@@ -1,0 +1,1 @@
+"""Tests of MT-Eval: its files, rules, judge prompts and tables."""
