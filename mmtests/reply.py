@@ -26,6 +26,8 @@ class Reply(Struct, frozen=True):
     finish: Finish = "stop"
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    reused_tokens: int = 0
+    """Of the prompt's tokens, those whose key/value cache was kept from an earlier turn, so that they were not read again."""
     latency: float = 0.0
     """Seconds from asking to having it; of the call that first produced it, if the reply comes from the store."""
     cached: bool = False

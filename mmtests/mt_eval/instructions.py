@@ -252,8 +252,9 @@ class Kind(NamedTuple):
     words: str
 
 
-_TEXT = Kind(Annotated[str, Meta(min_length=1)], "a string")
-_TEXTS = Kind(Annotated[list[_TEXT.type], Meta(min_length=1)], "a list of strings")
+_Filled = Annotated[str, Meta(min_length=1)]
+_TEXT = Kind(_Filled, "a string")
+_TEXTS = Kind(Annotated[list[_Filled], Meta(min_length=1)], "a list of strings")
 _COUNT = Kind(Annotated[int, Meta(gt=0)], "a whole number above 0")
 
 ARGUMENTS: Mapping[str, Mapping[str, Kind]] = {

@@ -402,7 +402,7 @@ BAD: dict[str, tuple[str, Json, str | None, str, str]] = {
         global_inst("content:placeholder", {"letter": "c"}),
         "inst_args.num_placeholder",
         "no usable argument 'num_placeholder'",
-        "int",
+        "whole number",
     ),
     "missing arguments": (
         "recollection_multi_global-inst",

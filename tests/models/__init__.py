@@ -1,0 +1,1 @@
+"""Naming models, asking them over HTTP, and keeping their replies."""
