@@ -105,6 +105,17 @@ class Collecting:
         """Drop the placeholder that pytest makes of a task without any item."""
         items[:] = [item for item in items if not _is_placeholder(item)]
 
+    def nothing_selected(self, config: pytest.Config) -> str:
+        """What to say when ``-k`` or ``-m`` leaves no item."""
+        chosen = f"-k {config.option.keyword!r}" if config.option.keyword else f"-m {config.option.markexpr!r}"
+        items = [item for dialogues in self._dialogues.values() for one in dialogues for item in one.items]
+        tasks = sorted({item.dialogue.task for item in items})
+        settings = dict.fromkeys(item.dialogue.setting for item in items)
+        return (
+            f"{chosen} selects none of the {len(items)} benchmark items. Their names read like {items[0].id}. "
+            f"Tasks: {', '.join(tasks)}. Settings: {', '.join(settings)}."
+        )
+
     def pytest_report_header(self) -> list[str]:
         """Count what there is to choose from."""
         return [line for name, loaded in self._data.items() for line in self._described(name, loaded)]

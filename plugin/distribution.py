@@ -7,7 +7,7 @@ xdist's own group modes either split dialogues or hang after a crash on current 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +44,14 @@ def blocks_of(names: Iterable[str], workers: int) -> dict[str, int]:
 
 class Distributing:
     """Hooks that exist only with xdist."""
+
+    def __init__(self, selected: Callable[[Sequence[str]], None]) -> None:
+        """``selected`` is told what the workers collected."""
+        self._selected = selected
+
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """A worker knows its items; all workers have the same."""
+        self._selected(ids)
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> BlockScheduling | None:
         """Schedule by blocks, unless the user asked for another mode by name."""
@@ -124,6 +132,9 @@ class BlockScheduling:
             for index, nodeid in enumerate(self.collection):
                 units.setdefault(block[dialogue_of(nodeid)], []).append(index)
             self.units.extend(units.values())
+            for node in self.nodes:  # one block for each before any gets a second
+                if self.units:
+                    self._send(node, self.units.popleft())
         for node in self.nodes:
             self._refill(node)
 
@@ -142,12 +153,11 @@ class BlockScheduling:
         """Keep two items waiting: a worker starts one only once it knows the next."""
         if node.shutting_down or node not in self.registered:
             return
-        batch: list[int] = []
         while self.units and len(self.pending[node]) < 2:
-            unit = self.units.popleft()
-            batch += unit
-            self.pending[node].update(dict.fromkeys(unit))
-        if batch:
-            node.send_runtest_some(batch)
-        elif not self.units and len(self.pending[node]) < 2:
+            self._send(node, self.units.popleft())
+        if not self.units and len(self.pending[node]) < 2:
             node.shutdown()
+
+    def _send(self, node: WorkerController, unit: list[int]) -> None:
+        self.pending[node].update(dict.fromkeys(unit))
+        node.send_runtest_some(unit)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 
 class Idle:
     """Keeps benchmark tests out of a session that names no model."""
@@ -26,9 +24,3 @@ class Idle:
         if not self._seen:
             return None
         return "mmtests: no model is named, so no benchmark test is collected. Run them: pytest --model smollm2-135m"
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The same under ``-q``, which leaves out the collection's report."""
-        if self._seen and terminalreporter.verbosity < 0:
-            terminalreporter.write_line(str(self.pytest_report_collectionfinish()))

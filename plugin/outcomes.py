@@ -15,6 +15,8 @@ from mmtests.score import Outcome, Record, Score
 
 RECORD = "mmtests_record"
 """The attribute of a test's report that carries its record, as plain JSON: it must cross process borders."""
+ENDS_RUN = "mmtests_ends_run"
+"""The attribute that carries what the user must mend before the run can go on."""
 LEFT_OUT = "mmtests_left_out"
 """The attribute that carries why an item was left out."""
 
@@ -39,6 +41,7 @@ class Outcomes:
             report.__dict__[LEFT_OUT] = _reason(report)
         elif given is not None and _decides(report) and (record := self._record(given, report)) is not None:
             report.__dict__[RECORD] = msgspec.to_builtins(record)
+            report.__dict__[ENDS_RUN] = given.ends_run
             if record.outcome == "missed":
                 _explain(report, record)
         return report
@@ -141,6 +144,11 @@ def record_on(report: pytest.TestReport) -> Record | None:
     """The record that a report carries."""
     content = getattr(report, RECORD, None)
     return None if content is None else msgspec.convert(content, Record)
+
+
+def ends_run_on(report: pytest.TestReport) -> str | None:
+    """What the user must mend before the run can go on, if the test met with that."""
+    return cast("str | None", getattr(report, ENDS_RUN, None))
 
 
 def left_out_on(report: pytest.TestReport) -> str | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
 
 from mmtests.benchmark import Benchmark
-from mmtests.plugin.outcomes import left_out_on, record_on, status
+from mmtests.plugin.collecting import Collecting
+from mmtests.plugin.distribution import item_id
+from mmtests.plugin.outcomes import ends_run_on, left_out_on, record_on, status
 from mmtests.reports.folder import SUMMARY, RunFolder
 from mmtests.reports.summary import RunSummary
 from mmtests.score import Record
@@ -17,33 +20,49 @@ INCOMPLETE = 11
 """Exit status of a run in which items were not answered or not judged, and nothing else failed that is not of this
 suite. Pytest owns 0 to 6; 10 is for gates."""
 
-Summarise = Callable[[list[Record], Mapping[str, int]], RunSummary]
+Summarise = Callable[[Sequence[Record], Mapping[str, int], Sequence[Record]], RunSummary]
+"""From records, the reasons of items left out, and stand-ins for items that were not run."""
 
 
 class Receiving:
     """In the controller, or in the only process."""
 
-    def __init__(self, folder: RunFolder, benchmarks: Mapping[str, Benchmark], summarise: Summarise) -> None:
+    def __init__(
+        self, folder: RunFolder, benchmarks: Mapping[str, Benchmark], collecting: Collecting, summarise: Summarise
+    ) -> None:
         self._folder, self._benchmarks, self._summarise = folder, benchmarks, summarise
+        self._collecting = collecting
+        self._selected: dict[str, None] = {}
         self._records: dict[str, Record] = {}
-        self._left_out: Counter[str] = Counter()
+        self._left_out: dict[str, str] = {}
         self._others_failed = False
         self._trouble: str | None = None
         self._summary: RunSummary | None = None
-        self._nothing_selected: str | None = None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Know what is to come."""
+        self.select(item.nodeid for item in session.items)
+
+    def select(self, nodeids: Iterable[str]) -> None:
+        """Know which items are selected. With workers, what the first of them collected."""
+        for nodeid in nodeids:
+            if self._parsed(item_id(nodeid)):
+                self._selected[item_id(nodeid)] = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the record, on disk before anything else happens."""
         record = record_on(report) or self._crashed(report)
         if record is not None:
             self._records[record.id] = record
-            self._append(record, report)
+            self._append(record)
+            self._trouble = self._trouble or ends_run_on(report)
         elif (reason := left_out_on(report)) is not None:
-            self._left_out[reason] += 1
+            self._left_out[item_id(report.nodeid)] = reason
         elif report.failed:
             self._others_failed = True
 
-    def _append(self, record: Record, report: pytest.TestReport) -> None:
+    def _append(self, record: Record) -> None:
         if self._trouble is not None:
             return
         try:
@@ -57,22 +76,31 @@ class Receiving:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logfinish(self) -> None:
-        """Stop at the first record that cannot be written."""
+        """Stop at what the user must mend first."""
         if self._trouble is not None:
-            pytest.exit(self._trouble, returncode=pytest.ExitCode.USAGE_ERROR)
+            pytest.exit("mmtests stops here; the error is above", returncode=pytest.ExitCode.USAGE_ERROR)
 
     def _crashed(self, report: pytest.TestReport) -> Record | None:
         """A record for an item whose worker died: nobody else reports it."""
         if report.when in ("setup", "call", "teardown"):
             return None
-        item_id = report.nodeid.partition("[")[2].removesuffix("]")
-        pieces = item_id.split("/")
-        if len(pieces) < 5 or pieces[0] not in self._benchmarks or not pieces[-1].startswith("turn-"):
+        return self._stand_in(item_id(report.nodeid), "its worker died")
+
+    def _parsed(self, name: str) -> tuple[str, str, str, str, int] | None:
+        """Benchmark, task, setting, dialogue and turn of an item id."""
+        pieces = name.split("/")
+        turn = pieces[-1].removeprefix("turn-")
+        if len(pieces) < 5 or pieces[0] not in self._benchmarks or not turn.isdecimal():
             return None
-        benchmark, task, setting, dialogue, turn = *pieces[:3], "/".join(pieces[3:-1]), pieces[-1]
+        return pieces[0], pieces[1], pieces[2], "/".join(pieces[3:-1]), int(turn)
+
+    def _stand_in(self, name: str, error: str) -> Record | None:
+        """A record of an item that made none."""
+        if (parsed := self._parsed(name)) is None:
+            return None
+        benchmark, task, setting, dialogue, turn = parsed
         ability = self._benchmarks[benchmark].tasks[task].ability
-        number = int(turn.removeprefix("turn-"))
-        return Record(item_id, benchmark, task, ability, setting, dialogue, number, "failed", error="its worker died")
+        return Record(name, benchmark, task, ability, setting, dialogue, turn, "failed", error=error)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
         """Call an outcome by our name."""
@@ -81,7 +109,12 @@ class Receiving:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the summary, and let the exit status say what the run is worth."""
-        self._summary = self._summarise(list(self._records.values()), self._left_out)
+        option = session.config.option
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (option.keyword or option.markexpr):
+            self._trouble = self._collecting.nothing_selected(session.config)
+        unrun = [name for name in self._selected if name not in self._records and name not in self._left_out]
+        stand_ins = [record for name in unrun if (record := self._stand_in(name, "not run"))]
+        self._summary = self._summarise(list(self._records.values()), Counter(self._left_out.values()), stand_ins)
         try:
             self._folder.write(SUMMARY, self._summary)
             self._folder.close()
@@ -89,8 +122,10 @@ class Receiving:
             self._trouble = self._trouble or self._cannot_write(error)
         if self._trouble is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            if not session.config.pluginmanager.hasplugin("terminalreporter"):
+                print(f"ERROR: {self._trouble}", file=sys.stderr)
         elif (
-            not self._summary.complete
+            (self._summary.outcomes["failed"] or self._summary.outcomes["unjudged"])
             and not self._others_failed
             and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         ):
@@ -98,13 +133,12 @@ class Receiving:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The tables."""
-        if self._summary is None or not (self._records or self._left_out):
-            return
-        from mmtests.reports.terminal import render
+        if self._summary is not None and (self._records or self._left_out):
+            from mmtests.reports.terminal import render
 
-        writer = terminalreporter._tw
-        terminalreporter.section("mmtests")
-        terminalreporter.write_line(render(self._summary, writer.fullwidth, writer.hasmarkup))
-        terminalreporter.write_line(f"run folder: {self._folder.path}")
+            writer = terminalreporter._tw
+            terminalreporter.section("mmtests")
+            terminalreporter.write_line(render(self._summary, writer.fullwidth, writer.hasmarkup))
+            terminalreporter.write_line(f"run folder: {self._folder.path}")
         if self._trouble is not None:
             terminalreporter.write_line(f"ERROR: {self._trouble}", red=True)

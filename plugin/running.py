@@ -60,7 +60,7 @@ class Running:
         if self._controls_workers():
             return
         if not session.items and self._collecting.items and not session.testsfailed:
-            raise pytest.UsageError(self._nothing_selected())
+            raise pytest.UsageError(self._collecting.nothing_selected(self._config))
         selected = [
             item for node in session.items
             if (item := self._collecting.items.get(item_id(node.nodeid))) and not node.get_closest_marker("skip")
@@ -70,16 +70,6 @@ class Running:
         for item in selected:
             blocks.setdefault(numbers[item.dialogue.key], []).append(item)
         self.engine.plan(blocks.values())
-
-    def _nothing_selected(self) -> str:
-        option = self._config.option
-        chosen = f"-k {option.keyword!r}" if option.keyword else f"-m {option.markexpr!r}"
-        tasks = sorted({item.dialogue.task for item in self._collecting.items.values()})
-        settings = dict.fromkeys(item.dialogue.setting for item in self._collecting.items.values())
-        return (
-            f"{chosen} selects none of the {len(self._collecting.items)} benchmark items. Their names read like "
-            f"{next(iter(self._collecting.items))}. Tasks: {', '.join(tasks)}. Settings: {', '.join(settings)}."
-        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,8 +31,9 @@ from mmtests.plugin.receiving import Receiving
 from mmtests.plugin.running import Running
 from mmtests.plugin.settings import Settings, read_settings
 from mmtests.reports.folder import RUN, RunFolder, is_run, recorded_replies
-from mmtests.reports.summary import summarise
+from mmtests.reports.summary import RunSummary, summarise
 from mmtests.rubric import Rubric, digests
+from mmtests.score import Record
 
 
 def start(config: pytest.Config) -> None:
@@ -65,10 +67,6 @@ def _start(config: pytest.Config) -> None:
     manager.register(Outcomes(benchmarks, settings.data is None), "mmtests-outcomes")
     if worker:
         return
-    if manager.hasplugin("xdist"):
-        from mmtests.plugin.distribution import Distributing
-
-        manager.register(Distributing(), "mmtests-distributing")
     if config.option.collectonly:
         return
     folder = RunFolder(settings.run_dir or _new_folder(config.rootpath, settings.model.alias))
@@ -77,11 +75,19 @@ def _start(config: pytest.Config) -> None:
         folder.write(RUN, described)
     except OSError as error:
         raise UserError(f"the run folder {folder.path} cannot be written: {error.strerror}") from error
-    receiving = Receiving(folder, benchmarks, lambda records, left_out: summarise(
-        records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
-        mode=settings.mode, aggregation=settings.aggregation, not_scored=dict(left_out),
-    ))  # fmt: skip
+
+    def summary(records: Sequence[Record], left_out: Mapping[str, int], unrun: Sequence[Record]) -> RunSummary:
+        return summarise(
+            records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
+            mode=settings.mode, aggregation=settings.aggregation, not_scored=left_out, unrun=unrun,
+        )  # fmt: skip
+
+    receiving = Receiving(folder, benchmarks, collecting, summary)
     manager.register(receiving, "mmtests-receiving")
+    if manager.hasplugin("xdist"):
+        from mmtests.plugin.distribution import Distributing
+
+        manager.register(Distributing(receiving.select), "mmtests-distributing")
     if progress_wanted(config):
         manager.register(Progressing(config, running.counts), "mmtests-progress")
 
@@ -154,7 +160,7 @@ def _describe(
     }
     return {
         "started": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "command": list(config.invocation_params.args),
+        "command": [_without_secrets(str(argument)) for argument in config.invocation_params.args],
         "model": {"alias": settings.model.alias, **model.identity},
         "judge": {"alias": settings.judge.alias, **judge.asking.identity} if settings.judge and judge else None,
         "fingerprint": fingerprint,
@@ -162,6 +168,13 @@ def _describe(
         "versions": {"mmtests": __version__, "python": platform.python_version(), **_versions()},
         "machine": {"platform": platform.platform(), "cpus": os.cpu_count(), "python": sys.implementation.name},
     }
+
+
+def _without_secrets(argument: str) -> str:
+    """An argument as it may be written down: without an address's password, and without request fields."""
+    if argument.startswith("extra_body="):
+        return "extra_body=***"
+    return re.sub(r"//[^/@\s]+@", "//***@", argument)
 
 
 def _versions() -> dict[str, str]:

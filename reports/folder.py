@@ -29,6 +29,10 @@ class RunFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             _hide_from_git(path)
+        except OSError as error:
+            raise UserError(f"the run folder {path} cannot be written: {error.strerror}. Name another with --run-dir."
+                            ) from error  # fmt: skip
+        try:
             self._records = (path / RECORDS).open("xb", buffering=0)
         except FileExistsError as error:
             raise UserError(f"the run folder {path} already holds the records of a run. Name another with --run-dir, or "

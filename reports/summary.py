@@ -33,7 +33,9 @@ class RunSummary(Struct, frozen=True):
     sample: bool
     """True if any of it is of an embedded sample: such figures are no benchmark results."""
     complete: bool
-    """False if an item that should have a score has none."""
+    """False if a selected item has no score, whether it was run or not."""
+    not_run: int
+    """Selected items that the session ended before."""
     outcomes: Mapping[str, int]
     flags: Mapping[str, int]
     not_scored: Mapping[str, int]
@@ -53,11 +55,13 @@ def summarise(
     mode: Mode,
     aggregation: str,
     not_scored: Mapping[str, int],
+    unrun: Sequence[Record] = (),
 ) -> RunSummary:
     """Aggregate a run's records.
 
     Args:
         aggregation: by name; a benchmark without one of that name uses its paper's.
+        unrun: stand-ins for the selected items that were not run; they count as selected and as nothing else.
     """
     ordered = sorted(records, key=lambda record: record.id)  # the same sums in the same order, however they came in
     counts = Counter(record.outcome for record in ordered)
@@ -67,7 +71,8 @@ def summarise(
         judge,
         mode,
         any(record.sample for record in ordered),
-        counts["failed"] == counts["unjudged"] == 0,
+        counts["failed"] == counts["unjudged"] == len(unrun) == 0,
+        len(unrun),
         {outcome: counts[outcome] for outcome in OUTCOMES},
         dict(sorted(Counter(flag for record in ordered for flag in record.flags).items())),
         not_scored,
@@ -77,7 +82,7 @@ def summarise(
                 own, aggregation if aggregation in benchmark.aggregations else benchmark.aggregations[0]
             )
             for name, benchmark in benchmarks.items()
-            if (own := [record for record in ordered if record.benchmark == name])
+            if (own := [record for record in (*ordered, *unrun) if record.benchmark == name])
         ),
         _own([record for record in ordered if record.benchmark == OWN]),
     )

@@ -117,8 +117,10 @@ def _notes(summary: RunSummary) -> Iterator[str]:
     if summary.sample:
         yield "The embedded sample is for trying things out. Its figures are not results of the benchmark (--data DIR)."
     if not summary.complete:
-        missing = summary.outcomes["failed"] + summary.outcomes["unjudged"]
+        missing = summary.outcomes["failed"] + summary.outcomes["unjudged"] + summary.not_run
         yield f"INCOMPLETE: {missing} items have no score, and no mean marked ! counts them. Why:"
+        if summary.not_run:
+            yield f"  {summary.not_run} x not run: the session ended first"
         for error, count in list(summary.errors.items())[:_SHOWN_ERRORS]:
             yield f"  {count} x {error}"
         if len(summary.errors) > _SHOWN_ERRORS:

@@ -52,6 +52,7 @@ class Loopback:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                loopback._stop.wait(loopback.models.delay)
                 loopback._send(self, loopback.models)
 
             def do_POST(self) -> None:
