@@ -6,6 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+_SHOWN = 60
+"""Characters of a reply in its repr: tracebacks show it, and the record has it whole."""
+
 Finish = Literal["stop", "length", "other"]
 """Why the model stopped: of itself, at the token limit, or for another reason that its server gave."""
 
@@ -35,6 +38,10 @@ class Reply(Struct, frozen=True):
     sent: Sent = Sent(0, 0)
     flags: tuple[str, ...] = ()
     """Facts that may matter when reading a score: ``reply_cut``, ``reply_empty``, ``system_merged``, ``context_cut``."""
+
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}..."
+        return f"Reply({text!r})"
 
 
 class NoReply(Exception):

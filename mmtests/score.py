@@ -68,6 +68,9 @@ class Score(Struct, frozen=True, eq=False):
         """True for a stand-in made without a judge. It is not comparable with a judged score."""
         return self.scorer.startswith("proxy:")
 
+    def __repr__(self) -> str:
+        return f"Score({self.value:g} of {self.scale}, {self.scorer})"
+
     def __float__(self) -> float:
         return self.value
 
