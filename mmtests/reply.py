@@ -38,6 +38,8 @@ class Reply(Struct, frozen=True):
     sent: Sent = Sent(0, 0)
     flags: tuple[str, ...] = ()
     """Facts that may matter when reading a score: ``reply_cut``, ``reply_empty``, ``system_merged``, ``context_cut``."""
+    key: str = ""
+    """Where the store has it, in hexadecimal: a record with it can give a lost store its entry back. Empty without one."""
 
     def __repr__(self) -> str:
         text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}..."

@@ -46,6 +46,8 @@ class Verdict(Struct, frozen=True):
     cached: bool = False
     by_mode: Mapping[Mode, float | None] = field(default_factory=dict)
     """What each mode reads; None where the official script would drop the verdict."""
+    key: str = ""
+    """Where the store has the judge's reply, as ``Reply.key``."""
 
 
 class Score(Struct, frozen=True, eq=False):

@@ -100,10 +100,12 @@ class Collecting:
             raise UserError(f"{function}: there is no task {task!r} of benchmark {benchmark!r}. Known: {known}.")
         return benchmark, task
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Drop the placeholder that pytest makes of a task without any item."""
-        items[:] = [item for item in items if not _is_placeholder(item)]
+    def pytest_pycollect_makeitem(self, obj: object) -> list[pytest.Item] | None:
+        """Make nothing of a test whose task has no item in the data: pytest would make a placeholder."""
+        mark = next((mark for mark in getattr(obj, "pytestmark", None) or () if mark.name == "mmtests"), None)
+        if mark is None or len(mark.args) != 2 or mark.args[0] not in self._benchmarks:
+            return None
+        return None if next(self._items(*mark.args), None) else []
 
     def nothing_selected(self, config: pytest.Config) -> str:
         """What to say when ``-k`` or ``-m`` leaves no item."""
@@ -137,10 +139,6 @@ class Collecting:
             yield f"  not in the folder, so not part of the run: {', '.join(loaded.absent)}"
         for note in loaded.notes:
             yield f"  {note}"
-
-
-def _is_placeholder(item: pytest.Item) -> bool:
-    return item.get_closest_marker("mmtests") is not None and item.nodeid.endswith("[NOTSET]")
 
 
 def _sum(found: Mapping[str, int]) -> str:

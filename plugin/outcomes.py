@@ -14,7 +14,7 @@ from mmtests.reports.summary import OWN
 from mmtests.score import Outcome, Record, Score
 
 RECORD = "mmtests_record"
-"""The attribute of a test's report that carries its record, as plain JSON: it must cross process borders."""
+"""The attribute of a test's report that carries its record; as JSON where it must cross process borders."""
 ENDS_RUN = "mmtests_ends_run"
 """The attribute that carries what the user must mend before the run can go on."""
 LEFT_OUT = "mmtests_left_out"
@@ -27,8 +27,9 @@ _LONGEST = 1500
 class Outcomes:
     """Where the test ran: attach its record to its report."""
 
-    def __init__(self, benchmarks: Mapping[str, Benchmark], sample: bool) -> None:
-        self._benchmarks, self._sample = benchmarks, sample
+    def __init__(self, benchmarks: Mapping[str, Benchmark], sample: bool, travels: bool) -> None:
+        """``travels``: True in a worker, whose reports must cross to the controller as plain types."""
+        self._benchmarks, self._sample, self._travels = benchmarks, sample, travels
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -40,7 +41,7 @@ class Outcomes:
         if report.when == "setup" and report.skipped and item.get_closest_marker("mmtests"):
             report.__dict__[LEFT_OUT] = _reason(report)
         elif given is not None and _decides(report) and (record := self._record(given, report)) is not None:
-            report.__dict__[RECORD] = msgspec.to_builtins(record)
+            report.__dict__[RECORD] = msgspec.json.encode(record).decode() if self._travels else record
             report.__dict__[ENDS_RUN] = given.ends_run
             if record.outcome == "missed":
                 _explain(report, record)
@@ -143,7 +144,9 @@ def _short(text: str) -> str:
 def record_on(report: pytest.TestReport) -> Record | None:
     """The record that a report carries."""
     content = getattr(report, RECORD, None)
-    return None if content is None else msgspec.convert(content, Record)
+    if isinstance(content, str):
+        content = report.__dict__[RECORD] = msgspec.json.decode(content, type=Record)
+    return cast("Record | None", content)
 
 
 def ends_run_on(report: pytest.TestReport) -> str | None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from mmtests.benchmark import Benchmark
 from mmtests.plugin.collecting import Collecting
@@ -54,8 +55,8 @@ class Receiving:
         """Keep the record, on disk before anything else happens."""
         record = record_on(report) or self._crashed(report)
         if record is not None:
-            self._records[record.id] = record
             self._append(record)
+            self._records[record.id] = _light(record)
             self._trouble = self._trouble or ends_run_on(report)
         elif (reason := left_out_on(report)) is not None:
             self._left_out[item_id(report.nodeid)] = reason
@@ -140,5 +141,16 @@ class Receiving:
             terminalreporter.section("mmtests")
             terminalreporter.write_line(render(self._summary, writer.fullwidth, writer.hasmarkup))
             terminalreporter.write_line(f"run folder: {self._folder.path}")
+            if self._summary.not_run and self._trouble is None:
+                terminalreporter.write_line(
+                    f"{self._summary.not_run} items were not run. To go on, give the same command again: replies that are in "
+                    f"the store are not asked for again."
+                )
         if self._trouble is not None:
             terminalreporter.write_line(f"ERROR: {self._trouble}", red=True)
+
+
+def _light(record: Record) -> Record:
+    """A record without its texts, which are on disk by now: a run may have tens of thousands."""
+    score = None if record.score is None else replace(record.score, explanation="", verdict=None)
+    return replace(record, score=score, reply=None, user="", reference=None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import pytest
 
 from mmtests.benchmark import Benchmark
+from mmtests.dialogue import Item
 from mmtests.errors import UserError
 from mmtests.fixtures.asking import Asking
 from mmtests.fixtures.engine import Engine
 from mmtests.fixtures.models.endpoint import Endpoint
 from mmtests.fixtures.scoring import Scoring
-from mmtests.fixtures.session import RUN, Run
+from mmtests.fixtures.session import GIVEN, RUN, Given, Run
 from mmtests.fixtures.store import Store
 from mmtests.plugin.collecting import Collecting
 from mmtests.plugin.distribution import blocks_of, item_id
@@ -79,12 +81,36 @@ class Running:
         if not self._controls_workers() and not session.items:
             return
         judge = self._scoring.judge
+        # What was collected stays until the end: the garbage collector need not walk it again and again.
+        gc.collect()
+        gc.freeze()
         try:
             for asking in (self._model, *([judge.asking] if judge else [])):
                 if isinstance(asking.model, Endpoint):
                     self._run(asking.model.check())
         except UserError as error:
             raise pytest.UsageError(str(error)) from error
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Before the fixtures of an item's test are made: a place for what it will be given."""
+        run = self._config.stash[RUN]
+        tested = (
+            item.callspec.params.get("item")
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else None
+        )
+        run.given = None
+        if isinstance(tested, Item):
+            run.given = item.stash[GIVEN] = Given(tested.id, "", tested.dialogue.setting, tested)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """What the item was given is in its record now."""
+        run = self._config.stash[RUN]
+        if run.given is not None and run.given.item is not None:
+            self.engine.forget(run.given.item)
+        run.given = None
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self.engine.run(work)
@@ -107,7 +133,13 @@ class Running:
             self._store.close()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """A store that could not be written is worth knowing."""
+        """A store that could not be written, or an address that did not answer, is worth knowing."""
+        judge = self._scoring.judge
+        for model in dict.fromkeys((self._model.model, *([judge.asking.model] if judge else []))):
+            for url in model.lost if isinstance(model, Endpoint) else ():
+                terminalreporter.write_line(
+                    f"mmtests: {model.name}: {url} did not answer and was left out", yellow=True
+                )
         if self._store is not None and self._store.trouble is not None:
             terminalreporter.write_line(
                 f"mmtests: the store {self._store.path} failed: {self._store.trouble}", yellow=True

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from mmtests.benchmark import Benchmark
 from mmtests.dialogue import GOLD, MULTI, SETTINGS, SINGLE, Setting
 from mmtests.errors import UserError
+from mmtests.fixtures.models.pacing import Concurrency
 from mmtests.fixtures.models.registry import ModelSpec, resolve
 from mmtests.score import Mode
 
@@ -42,7 +43,8 @@ class Settings(Struct, frozen=True):
     """By benchmark and task."""
     mode: Mode
     aggregation: str
-    concurrency: int | None
+    concurrency: Concurrency
+    share_devices: bool
     run_dir: Path | None
     store: Path | None
 
@@ -63,8 +65,10 @@ def read_settings(config: pytest.Config, benchmarks: Mapping[str, Benchmark]) ->
         raise UserError("--judge-arg and --rubrics need --judge MODEL: the run has no judge.")
     store = option("--store")
     return Settings(
-        model=resolve(option("--model"), option("--model-arg"), project.models, "--model"),
-        judge=None if judge is None else resolve(judge, option("--judge-arg"), project.models, "--judge"),
+        model=_local(resolve(option("--model"), option("--model-arg"), project.models, "--model"), config),
+        judge=None
+        if judge is None
+        else _local(resolve(judge, option("--judge-arg"), project.models, "--judge"), config),
         data=_folder(option("--data"), "--data", config),
         settings=_settings(option("--setting"), str(option("keyword", ""))),
         rubrics=_folder(option("--rubrics"), "--rubrics", config),
@@ -75,9 +79,22 @@ def read_settings(config: pytest.Config, benchmarks: Mapping[str, Benchmark]) ->
         mode=option("--scoring"),
         aggregation=option("--aggregation"),
         concurrency=option("--concurrency"),
+        share_devices=option("--share-devices"),
         run_dir=_path(option("--run-dir"), config),
         store=None if store == "off" else _path(store, config) or config.rootpath / ".mmtests" / "store.sqlite",
     )
+
+
+def _local(spec: ModelSpec, config: pytest.Config) -> ModelSpec:
+    """The model with what the command line says of local models, if it is one."""
+    if spec.backend != "transformers":
+        return spec
+    arguments = dict(spec.arguments)
+    if (size := config.getoption("--batch-size")) is not None:
+        arguments["batch_size"] = size
+    if config.getoption("--deterministic"):
+        arguments |= {"batch_size": 1, "prefix_cache": 0}
+    return structs.replace(spec, arguments=arguments)
 
 
 def _project(path: Path) -> Project:

@@ -18,12 +18,15 @@ from mmtests import __version__
 from mmtests.benchmark import Benchmark, Loaded, installed
 from mmtests.errors import UserError
 from mmtests.fixtures.asking import Asking
+from mmtests.fixtures.given import GivenByRun
 from mmtests.fixtures.judge import Judge
 from mmtests.fixtures.models.chat import ChatModel
 from mmtests.fixtures.models.registry import ModelSpec, build
 from mmtests.fixtures.scoring import PROXY, Scoring
+from mmtests.fixtures.session import RUN as RUN_KEY
 from mmtests.fixtures.store import Store
 from mmtests.plugin.collecting import Collecting, load_data
+from mmtests.plugin.devices import assign
 from mmtests.plugin.outcomes import Outcomes
 from mmtests.plugin.progress import Progressing
 from mmtests.plugin.progress import wanted as progress_wanted
@@ -51,11 +54,12 @@ def start(config: pytest.Config) -> None:
 def _start(config: pytest.Config) -> None:
     benchmarks = installed()
     settings = read_settings(config, benchmarks)
+    assign(config, settings)
     data = load_data(settings, benchmarks)
     rubrics: dict[str, Mapping[str, Rubric]] = {}
     if settings.judge is not None:
         rubrics = {name: benchmarks[name].rubrics(settings.rubrics) for name in data}
-    store = None if settings.store is None else Store(settings.store)
+    store = None if settings.store is None else _store(settings.store, config)
     model, judge = _models(settings, benchmarks, store)
     scoring = Scoring(benchmarks, judge, rubrics, settings.mode)
     collecting = Collecting(data, settings, scoring, benchmarks)
@@ -63,8 +67,9 @@ def _start(config: pytest.Config) -> None:
     manager = config.pluginmanager
     running = Running(config, settings, model, scoring, collecting, store, benchmarks)
     manager.register(running, "mmtests-running")
+    manager.register(GivenByRun(config.stash[RUN_KEY]), "mmtests-given")
     manager.register(collecting, "mmtests-collecting")
-    manager.register(Outcomes(benchmarks, settings.data is None), "mmtests-outcomes")
+    manager.register(Outcomes(benchmarks, settings.data is None, worker), "mmtests-outcomes")
     if worker:
         return
     if config.option.collectonly:
@@ -90,6 +95,15 @@ def _start(config: pytest.Config) -> None:
         manager.register(Distributing(receiving.select), "mmtests-distributing")
     if progress_wanted(config):
         manager.register(Progressing(config, running.counts), "mmtests-progress")
+
+
+def _store(path: Path, config: pytest.Config) -> Store:
+    """Open the store. If it had to begin anew, say so."""
+    store = Store(path)
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if store.mended is not None and terminal is not None:
+        terminal.write_line(f"mmtests: the store {path} was {store.mended}", yellow=True)
+    return store
 
 
 def _models(

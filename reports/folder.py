@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,10 +21,10 @@ class RunFolder:
     """Writes a run's files. A record is on disk as soon as its item is finished."""
 
     def __init__(self, path: Path) -> None:
-        """Make the folder and begin its records.
+        """Make the folder and begin its records. Records of a run that did not finish are set aside: this goes on from it.
 
         Raises:
-            UserError: it cannot be written, or holds the records of another run.
+            UserError: it cannot be written, or holds the records of a finished run.
         """
         self.path = path
         try:
@@ -32,11 +33,13 @@ class RunFolder:
         except OSError as error:
             raise UserError(f"the run folder {path} cannot be written: {error.strerror}. Name another with --run-dir."
                             ) from error  # fmt: skip
+        if (path / RECORDS).exists() and _is_finished(path):
+            raise UserError(
+                f"the run folder {path} already holds the records of a run. Name another with --run-dir, or move them away."
+            )
         try:
+            _set_aside(path)
             self._records = (path / RECORDS).open("xb", buffering=0)
-        except FileExistsError as error:
-            raise UserError(f"the run folder {path} already holds the records of a run. Name another with --run-dir, or "
-                            f"move them away.") from error  # fmt: skip
         except OSError as error:
             raise UserError(f"the run folder {path} cannot be written: {error.strerror}. Name another with --run-dir."
                             ) from error  # fmt: skip
@@ -65,6 +68,23 @@ class RunFolder:
 
     def close(self) -> None:
         self._records.close()
+
+
+def _is_finished(path: Path) -> bool:
+    """True if every item of the run in the folder has a score."""
+    try:
+        return bool(json.loads((path / SUMMARY).read_text(encoding="utf-8"))["complete"])
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the records of a run that did not finish beside those of the one that goes on from it."""
+    if not (path / RECORDS).exists():
+        return
+    free = next(number for number in itertools.count(1) if not (path / f"records-{number}.jsonl").exists())
+    (path / RECORDS).rename(path / f"records-{free}.jsonl")
+    (path / SUMMARY).unlink(missing_ok=True)
 
 
 def _hide_from_git(path: Path) -> None:

@@ -63,7 +63,7 @@ def complaint_of(result: pytest.RunResult) -> str:
         ((*OPENAI, "--run-dir", "taken.py"), ["the run folder", "taken.py", "cannot be written", "--run-dir"]),
         ((*OPENAI, "--run-dir", "taken.py/run"), ["the run folder", "taken.py/run", "cannot be written", "--run-dir"]),
         ((*OPENAI, "--run-dir", "earlier"), ["already holds the records of a run", "--run-dir"]),
-        ((*OPENAI, "--store", "taken.py"), ["the store", "taken.py", "cannot be used", "--store off"]),
+        ((*OPENAI, "--store", "earlier"), ["the store", "earlier", "cannot be used: unable to open", "--store off"]),
         (("--model", "transformers:./nowhere"), ["there is no folder ./nowhere", "config.json"]),
         (("--model", "transformers:bare"), ["bare has no config.json"]),
         (("--model", "transformers:base"), ["base has no chat template", "--model-arg chat_template=FILE"]),
@@ -78,10 +78,12 @@ def test_a_wrong_option(
     arguments: tuple[str, ...], says: list[str], complains: Complains, pytester: pytest.Pytester
 ) -> None:
     """The message names the option's value, and what would be right."""
-    pytester.makefile(".py", taken="# a file, and not a short one: no folder can be made here, and it is no store")
+    pytester.makefile(".py", taken="# a file: no folder can be made here")
     pytester.mkdir("bare")
     (pytester.mkdir("base") / "config.json").write_text("{}")
-    (pytester.mkdir("earlier") / "records.jsonl").write_text("")
+    earlier = pytester.mkdir("earlier")
+    (earlier / "records.jsonl").write_text("")
+    (earlier / "summary.json").write_text('{"complete": true}')
 
     complaint = complains(*arguments)
 
@@ -146,6 +148,23 @@ def test_a_wrong_data_file(content: str, says: list[str], complains: Complains, 
     complaint = complains(*OPENAI, "--data", "data")
 
     assert [part for part in says if part not in complaint] == [], complaint
+
+
+def test_a_file_that_is_no_store_is_moved_aside(server: Loopback, pytester: pytest.Pytester) -> None:
+    """A broken store costs a line, and not the run."""
+    pytester.makefile(".sqlite", mine="# a file, and not a short one: it is no store, or no longer one " * 2)
+
+    result = pytester.runpytest_subprocess(
+        "--pyargs", "mmtests", "--model=openai:test", f"--model-arg=base_url={server.url}", "--store=mine.sqlite",
+        "-k", "follow-up and single and 1", timeout=60,
+    )  # fmt: skip
+
+    assert result.ret in (0, 1)
+    result.stdout.fnmatch_lines(
+        ["mmtests: the store *mine.sqlite was broken (file is not a database): it was moved to *"]
+    )
+    (aside,) = pytester.path.glob("mine.sqlite.broken-*")
+    assert aside.read_text().startswith("# a file, and not a short one")
 
 
 def test_an_endpoint_that_refuses(complains: Complains) -> None:

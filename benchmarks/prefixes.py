@@ -1,0 +1,169 @@
+"""A local model on refinement dialogues of 12 turns: reading the whole history again each turn, or only what is new.
+
+python -m benchmarks.prefixes --data DIR --dialogues 5 --check    replies must be the same, token for token
+python -m benchmarks.prefixes --data DIR                          seconds, tokens read, batches of 1 to 16
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import machine
+from mmtests.dialogue import Dialogue, Message
+from mmtests.fixtures.models.chat import ChatModel, ChatRequest, Generation
+from mmtests.fixtures.models.registry import build, resolve
+from mmtests.mt_eval import MTEval
+from mmtests.reply import Reply
+
+
+@dataclass
+class Played:
+    """What came of playing some dialogues."""
+
+    seconds: float
+    replies: list[list[Reply]]
+
+    @property
+    def read(self) -> int:
+        """Prompt tokens that the model had to read."""
+        return sum((reply.prompt_tokens or 0) - reply.reused_tokens for replies in self.replies for reply in replies)
+
+    @property
+    def generated(self) -> int:
+        return sum(reply.completion_tokens or 0 for replies in self.replies for reply in replies)
+
+    @property
+    def needed(self) -> int:
+        """Tokens of the final histories that the model did not itself generate: the least that must be read."""
+        return sum(
+            (replies[-1].prompt_tokens or 0) - sum(reply.completion_tokens or 0 for reply in replies[:-1])
+            for replies in self.replies
+        )
+
+    def texts(self) -> list[list[str]]:
+        return [[reply.text for reply in replies] for replies in self.replies]
+
+
+def play(model: str, dialogues: Sequence[Dialogue], tokens: int, *arguments: str, side_by_side: bool = True) -> Played:
+    """Play the dialogues, all at once or one after the other, with the model loaded beforehand.
+
+    Args:
+        tokens: the most that each reply may have.
+        arguments: more arguments of the model's backend.
+    """
+    return asyncio.run(_play(model, dialogues, tokens, arguments, side_by_side))
+
+
+async def _play(
+    name: str, dialogues: Sequence[Dialogue], tokens: int, arguments: Sequence[str], side_by_side: bool
+) -> Played:
+    spec = resolve(name, [f"max_new_tokens={tokens}", *arguments], {}, "--model")
+    model = build(spec, concurrency=None, recorded=lambda path, recorded: {})
+    await model.chat(ChatRequest((Message.of("user", "Hello"),), Generation(1), "warm-up", "warm-up"))
+    started = time.perf_counter()
+    if side_by_side:
+        replies = list(await asyncio.gather(*(_converse(model, dialogue, tokens) for dialogue in dialogues)))
+    else:
+        replies = [await _converse(model, dialogue, tokens) for dialogue in dialogues]
+    seconds = time.perf_counter() - started
+    await model.close()
+    return Played(seconds, replies)
+
+
+async def _converse(model: ChatModel, dialogue: Dialogue, tokens: int) -> list[Reply]:
+    history = [Message.of("system", dialogue.system or "")]
+    replies: list[Reply] = []
+    for turn in dialogue.turns:
+        history.append(turn.user)
+        goes_on = turn.number < len(dialogue.turns)
+        request = ChatRequest(tuple(history), Generation(tokens), dialogue.key, turn.id, goes_on)
+        replies.append(await model.chat(request))
+        history.append(Message.of("assistant", replies[-1].text))
+    return replies
+
+
+def refinement(data: Path | None, count: int) -> list[Dialogue]:
+    """The first refinement dialogues of a data folder, else of the embedded sample; repeated if there are too few."""
+    loaded = MTEval().load(data or MTEval.sample, ["multi"])
+    found = [dialogue for dialogue in loaded.dialogues if dialogue.task == "refinement"]
+    return [
+        replace(found[number % len(found)], id=f"{number}_{found[number % len(found)].id}") for number in range(count)
+    ]
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Are the replies the same, token for token, with and without reuse? Returns the exit status."""
+    dialogues = refinement(arguments.data, arguments.dialogues)
+    again = play(arguments.model, dialogues, arguments.tokens, "prefix_cache=0", "batch_size=1", side_by_side=False)
+    reuse = play(arguments.model, dialogues, arguments.tokens, "batch_size=1", side_by_side=False)
+    batch = play(arguments.model, dialogues, arguments.tokens)
+    same = again.texts() == reuse.texts() == batch.texts()
+    for name, played in (("re-encoding", again), ("prefix reuse", reuse), ("prefix reuse, one batch", batch)):
+        print(f"{name}: {played.seconds:.1f} s, {played.read} prompt tokens read, {played.generated} generated")
+    print(f"prompt tokens that had to be read: {reuse.needed} (ratio {reuse.read / reuse.needed:.3f})")
+    turns = sum(len(replies) for replies in reuse.replies)
+    print(f"{turns} replies of {len(dialogues)} dialogues are {'identical' if same else 'NOT identical'}")
+    return 0 if same else 1
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """One dialogue, then sixteen."""
+    one = refinement(arguments.data, 1)
+    table = Table(title="one refinement dialogue, batch 1", title_justify="left")
+    for column in ("", "seconds", "ratio", "tokens read", "generated"):
+        table.add_column(column, justify="left" if not column else "right")
+    pairs = [
+        (play(arguments.model, one, arguments.tokens, "prefix_cache=0", "batch_size=1"),
+         play(arguments.model, one, arguments.tokens, "batch_size=1"))
+        for _ in range(arguments.repeats)
+    ]  # fmt: skip
+    ratio = median(again.seconds / reuse.seconds for again, reuse in pairs)
+    for name, side, shown in (("re-encoding", 0, 1.0), ("prefix reuse", 1, 1 / ratio)):
+        seconds = median(pair[side].seconds for pair in pairs)
+        table.add_row(name, f"{seconds:.1f}", f"{shown:.2f}", str(pairs[0][side].read), str(pairs[0][side].generated))
+    Console().print(table)
+    print(f"re-encoding / reuse: {ratio:.2f}")
+
+    many = refinement(arguments.data, 16)
+    table = Table(title="16 refinement dialogues", title_justify="left")
+    for column in ("", "seconds", "times as fast", "tokens read", "generated"):
+        table.add_column(column, justify="left" if not column else "right")
+    peers = play(arguments.model, many, arguments.tokens, "prefix_cache=0", "batch_size=1", side_by_side=False)
+    table.add_row("one at a time, re-encoding", f"{peers.seconds:.1f}", "1.0", str(peers.read), str(peers.generated))
+    for size in (1, 4, 8, 16):
+        played = play(arguments.model, many, arguments.tokens, f"batch_size={size}")
+        same = "" if played.texts() == peers.texts() else " (other replies)"
+        table.add_row(f"reuse, batch {size}{same}", f"{played.seconds:.1f}", f"{peers.seconds / played.seconds:.1f}",
+                      str(played.read), str(played.generated))  # fmt: skip
+    Console().print(table)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--data", type=Path, help="folder of MT-Eval's files (default: the embedded sample)")
+    parser.add_argument("--dialogues", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=48, help="the most that each reply may have (default: 48)")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--check", action="store_true", help="compare replies instead of timing")
+    arguments = parser.parse_args()
+    print(machine())
+    if arguments.check:
+        return check(arguments)
+    measure(arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
