@@ -21,6 +21,7 @@ import pytest
 from mmtests.mt_eval.judging import load_rubrics
 from mmtests.reports.folder import read_records
 from mmtests.score import Record
+from tests.conftest import RunBenchmark
 from tests.loopback import Answer, Loopback, verdict
 from tests.plugin.conftest import WITHOUT
 from tests.plugin.scripts import of_judge, of_model
