@@ -119,6 +119,11 @@ def check(arguments: argparse.Namespace) -> int:
 
 def measure(arguments: argparse.Namespace) -> None:
     """One dialogue, then sixteen."""
+    one_dialogue(arguments)
+    sixteen_dialogues(arguments)
+
+
+def one_dialogue(arguments: argparse.Namespace) -> None:
     one = refinement(arguments.data, 1)
     table = Table(title="one refinement dialogue, batch 1", title_justify="left")
     for column in ("", "seconds", "ratio", "tokens read", "generated"):
@@ -135,13 +140,15 @@ def measure(arguments: argparse.Namespace) -> None:
     Console().print(table)
     print(f"re-encoding / reuse: {ratio:.2f}")
 
+
+def sixteen_dialogues(arguments: argparse.Namespace) -> None:
     many = refinement(arguments.data, 16)
     table = Table(title="16 refinement dialogues", title_justify="left")
     for column in ("", "seconds", "times as fast", "tokens read", "generated"):
         table.add_column(column, justify="left" if not column else "right")
     peers = play(arguments.model, many, arguments.tokens, "prefix_cache=0", "batch_size=1", side_by_side=False)
     table.add_row("one at a time, re-encoding", f"{peers.seconds:.1f}", "1.0", str(peers.read), str(peers.generated))
-    for size in (1, 4, 8, 16):
+    for size in arguments.batches:
         played = play(arguments.model, many, arguments.tokens, f"batch_size={size}")
         same = "" if played.texts() == peers.texts() else " (other replies)"
         table.add_row(f"reuse, batch {size}{same}", f"{played.seconds:.1f}", f"{peers.seconds / played.seconds:.1f}",
@@ -156,6 +163,9 @@ def main() -> int:
     parser.add_argument("--dialogues", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=48, help="the most that each reply may have (default: 48)")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--batches", type=int, nargs="*", default=[1, 4, 8, 16], help="sizes to try (default: 1 4 8 16)"
+    )
     parser.add_argument("--check", action="store_true", help="compare replies instead of timing")
     arguments = parser.parse_args()
     print(machine())
