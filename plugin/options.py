@@ -41,9 +41,10 @@ def add_options(parser: pytest.Parser) -> None:
         "included; strict: the sane rule where those are wrong (default: reference)")  # fmt: skip
     add("--aggregation", metavar="NAME", default="paper", help="How scores are aggregated (default: paper; MT-Eval also has "
         "reference-code)")  # fmt: skip
-    add("--concurrency", metavar="N|auto", type=_concurrency, default="auto", help="Requests in flight at an endpoint; auto: "
+    add("--concurrency", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests in flight at an endpoint; auto: "
         "as many as it bears (default: auto)")  # fmt: skip
-    add("--batch-size", metavar="N", type=_positive, help="Requests that a local model decodes together (default: 16)")
+    add("--batch-size", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests that a local model decodes "
+        "together; halved where memory is short (default: auto, which begins with 16)")  # fmt: skip
     add("--deterministic", action="store_true", help="A local model decodes one request at a time and reads its whole history "
         "again each turn, so that no reply depends on what else is under way")  # fmt: skip
     add(
@@ -66,9 +67,9 @@ def _positive(text: str) -> int:
     return number
 
 
-def _concurrency(text: str) -> int | str:
+def _count_or_auto(text: str) -> int | str:
     return text if text == "auto" else _positive(text)
 
 
-_concurrency.__name__ = "positive whole number or auto"
+_count_or_auto.__name__ = "positive whole number or auto"
 _positive.__name__ = "positive whole number"  # argparse says: invalid positive whole number value: '0'

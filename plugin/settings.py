@@ -90,7 +90,7 @@ def _local(spec: ModelSpec, config: pytest.Config) -> ModelSpec:
     if spec.backend != "transformers":
         return spec
     arguments = dict(spec.arguments)
-    if (size := config.getoption("--batch-size")) is not None:
+    if (size := config.getoption("--batch-size")) != "auto":
         arguments["batch_size"] = size
     if config.getoption("--deterministic"):
         arguments |= {"batch_size": 1, "prefix_cache": 0}
