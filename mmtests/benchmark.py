@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from mmtests.dialogue import Dialogue, Item, Message, Setting
 from mmtests.errors import UserError
+from mmtests.reply import Recorded
 from mmtests.rubric import JudgeRequest, Rubric
 from mmtests.score import Mode, Record, Scale, Score
 from mmtests.summary import BenchmarkSummary
@@ -76,6 +77,11 @@ class Benchmark(ABC):
     sample: ClassVar[Path]
     """The folder of the embedded sample, in the official file format."""
 
+    def owns(self, nodeid: str) -> bool:
+        """True for a pytest node of the benchmark's own test modules, which stand beside its class."""
+        package = type(self).__module__.split(".")[-2]
+        return nodeid.partition("::")[0].replace("\\", "/").split("/")[-2:-1] == [package]
+
     @abstractmethod
     def recognises(self, folder: Path) -> bool:
         """True if the folder holds at least one of the benchmark's files."""
@@ -114,8 +120,8 @@ class Benchmark(ABC):
     def summarise(self, records: Sequence[Record], aggregation: str) -> BenchmarkSummary:
         """Aggregate records to the paper's tables. Records without a score count as selected, never as zero."""
 
-    def recorded_replies(self, path: Path, model: str | None) -> Mapping[str, str | None]:
-        """Replies that the benchmark's official scripts left at ``path``: turn id to text, None where they failed.
+    def recorded_replies(self, path: Path, model: str | None) -> Mapping[str, Recorded]:
+        """Replies that the benchmark's official scripts left at ``path``: by turn id.
 
         Raises:
             UserError: nothing usable there, or the replies of several models and ``model`` names none of them.

@@ -46,5 +46,14 @@ class Reply(Struct, frozen=True):
         return f"Reply({text!r})"
 
 
+class Recorded(Struct, frozen=True):
+    """A reply that was generated elsewhere, or in an earlier run."""
+
+    text: str | None
+    """None where the recording says that there was none."""
+    user: str | None = None
+    """The user message that it answers, if the recording has it."""
+
+
 class NoReply(Exception):
     """The model gave no reply that could be scored. The item is ``failed``; nothing is scored in its place."""

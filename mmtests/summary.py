@@ -22,7 +22,8 @@ class Cell(Struct, frozen=True):
     proxy: bool = False
     """True if any score in it is a proxy."""
     other_modes: Mapping[str, float | None] = {}
-    """The same mean in the scoring modes other than the run's own, where it differs."""
+    """The same mean by each scoring mode's own rule, where it differs. The run's own mode is among them where verdicts that
+    its official parser would drop were read leniently."""
 
     @property
     def complete(self) -> bool:
@@ -49,7 +50,12 @@ class Gap(Struct, frozen=True):
     abilities: Mapping[str, float]
     average: float | None
     average_of: tuple[str, ...]
-    proxy: bool = False
+    proxies: tuple[str, ...] = ()
+    """Those of the abilities of which a side is a proxy."""
+
+    @property
+    def proxy(self) -> bool:
+        return any(name in self.average_of for name in self.proxies)
 
 
 class Line(Struct, frozen=True):
@@ -81,7 +87,7 @@ def cell(records: Iterable[Record]) -> Cell:
     scores = [record.score for record in everything if record.score is not None]
     mean = fmean(score.value for score in scores) if scores else None
     others: dict[str, float | None] = {}
-    for mode in sorted({mode for score in scores for mode in score.by_mode if mode != score.mode}):
+    for mode in sorted({mode for score in scores for mode in score.by_mode}):
         values = [value for score in scores if (value := score.by_mode.get(mode, score.value)) is not None]
         other = fmean(values) if values else None
         if other != mean:

@@ -68,6 +68,19 @@ class Collecting:
         self.items: dict[str, Item] = {}
         """Those made so far, by item id."""
 
+    @property
+    def available(self) -> int:
+        """Items in the data, before anything is selected."""
+        return sum(1 for loaded in self._data.values() for dialogue in loaded.dialogues for _ in dialogue.items)
+
+    def pytest_report_collectionfinish(self, config: pytest.Config) -> str | None:
+        """Say so if the session has none of what the header promises."""
+        if self.items:
+            return None
+        return (
+            "mmtests: no benchmark item was collected. To run them beside your own tests: --pyargs mmtests YOUR_TESTS"
+        )
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Give a marked test function its items."""
         marker = metafunc.definition.get_closest_marker("mmtests")
@@ -95,17 +108,24 @@ class Collecting:
         if len(marker.args) != 2 or marker.kwargs:
             raise UserError(f'{function}: the mark must read @pytest.mark.mmtests("BENCHMARK", "TASK").')
         benchmark, task = marker.args
-        known = {name: list(one.tasks) for name, one in self._benchmarks.items()}
-        if task not in known.get(benchmark, ()):
-            raise UserError(f"{function}: there is no task {task!r} of benchmark {benchmark!r}. Known: {known}.")
+        known = [f"{name}/{task}" for name, one in self._benchmarks.items() for task in one.tasks]
+        if f"{benchmark}/{task}" not in known:
+            raise UserError(
+                f"{function}: its mark names {benchmark}/{task}, and there is no such task. Known: {', '.join(known)}."
+            )
         return benchmark, task
 
     def pytest_pycollect_makeitem(self, obj: object) -> list[pytest.Item] | None:
         """Make nothing of a test whose task has no item in the data: pytest would make a placeholder."""
-        mark = next((mark for mark in getattr(obj, "pytestmark", None) or () if mark.name == "mmtests"), None)
-        if mark is None or len(mark.args) != 2 or mark.args[0] not in self._benchmarks:
+        marks = getattr(obj, "pytestmark", None)
+        mark = next((m for m in marks if m.name == "mmtests"), None) if isinstance(marks, list) else None
+        if mark is None:
             return None
-        return None if next(self._items(*mark.args), None) else []
+        try:
+            benchmark, task = self._marked(mark, getattr(obj, "__name__", repr(obj)))
+        except UserError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
+        return None if next(self._items(benchmark, task), None) else []
 
     def nothing_selected(self, config: pytest.Config) -> str:
         """What to say when ``-k`` or ``-m`` leaves no item."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Generator, Mapping
 from typing import Any, cast
 
@@ -138,7 +139,9 @@ def _told(record: Record) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} [...] {text[-_LONGEST // 2 :]}"
+    """A text for the terminal: not too long, and without control characters that would act on it."""
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} [...] {text[-_LONGEST // 2 :]}"
+    return "".join(c if c in "\n\t" or unicodedata.category(c) != "Cc" else f"\\x{ord(c):02x}" for c in cut)
 
 
 def record_on(report: pytest.TestReport) -> Record | None:

@@ -48,7 +48,7 @@ class Receiving:
     def select(self, nodeids: Iterable[str]) -> None:
         """Know which items are selected. With workers, what the first of them collected."""
         for nodeid in nodeids:
-            if self._parsed(item_id(nodeid)):
+            if (parsed := self._parsed(item_id(nodeid))) and self._benchmarks[parsed[0]].owns(nodeid):
                 self._selected[item_id(nodeid)] = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -59,7 +59,8 @@ class Receiving:
             self._records[record.id] = _light(record)
             self._trouble = self._trouble or ends_run_on(report)
         elif (reason := left_out_on(report)) is not None:
-            self._left_out[item_id(report.nodeid)] = reason
+            if item_id(report.nodeid) in self._selected:
+                self._left_out[item_id(report.nodeid)] = reason
         elif report.failed:
             self._others_failed = True
 
@@ -85,7 +86,8 @@ class Receiving:
         """A record for an item whose worker died: nobody else reports it."""
         if report.when in ("setup", "call", "teardown"):
             return None
-        return self._stand_in(item_id(report.nodeid), "its worker died")
+        record = self._stand_in(item_id(report.nodeid), "its worker died")
+        return record if record is not None and self._benchmarks[record.benchmark].owns(report.nodeid) else None
 
     def _parsed(self, name: str) -> tuple[str, str, str, str, int] | None:
         """Benchmark, task, setting, dialogue and turn of an item id."""

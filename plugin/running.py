@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
@@ -36,7 +37,8 @@ class Running:
         benchmarks: Mapping[str, Benchmark],
     ) -> None:
         self._config, self._settings, self._model, self._scoring = config, settings, model, scoring
-        self._collecting, self._store = collecting, store
+        self._collecting, self._store, self._benchmarks = collecting, store, benchmarks
+        self._uses: Counter[str] = Counter()
         limits = {
             (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
         }
@@ -67,6 +69,8 @@ class Running:
             item for node in session.items
             if (item := self._collecting.items.get(item_id(node.nodeid))) and not node.get_closest_marker("skip")
         ]  # fmt: skip
+        self._uses.update(item.id for item in selected)
+        selected = list({item.id: item for item in selected}.values())
         blocks: dict[int, list[Any]] = {}
         numbers = blocks_of([item.id for item in selected], _workers(self._config))
         for item in selected:
@@ -102,14 +106,20 @@ class Running:
         )
         run.given = None
         if isinstance(tested, Item):
-            run.given = item.stash[GIVEN] = Given(tested.id, "", tested.dialogue.setting, tested)
+            run.given = Given(tested.id, "", tested.dialogue.setting, tested)
+            if self._benchmarks[tested.dialogue.benchmark].owns(item.nodeid):
+                item.stash[GIVEN] = (
+                    run.given
+                )  # a team's own test of the same item passes or fails, and is no score of it
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logfinish(self) -> None:
-        """What the item was given is in its record now."""
+        """What the item was given is in its record now; unless another test wants it, too, let go of it."""
         run = self._config.stash[RUN]
         if run.given is not None and run.given.item is not None:
-            self.engine.forget(run.given.item)
+            self._uses[run.given.id] -= 1
+            if not self._uses[run.given.id]:
+                self.engine.forget(run.given.item)
         run.given = None
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:

@@ -33,6 +33,7 @@ from mmtests.plugin.progress import wanted as progress_wanted
 from mmtests.plugin.receiving import Receiving
 from mmtests.plugin.running import Running
 from mmtests.plugin.settings import Settings, read_settings
+from mmtests.reply import Recorded
 from mmtests.reports.folder import RUN, RunFolder, is_run, recorded_replies
 from mmtests.reports.summary import RunSummary, summarise
 from mmtests.rubric import Rubric, digests
@@ -85,6 +86,7 @@ def _start(config: pytest.Config) -> None:
         return summarise(
             records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
             mode=settings.mode, aggregation=settings.aggregation, not_scored=left_out, unrun=unrun,
+            available=collecting.available,
         )  # fmt: skip
 
     receiving = Receiving(folder, benchmarks, collecting, summary)
@@ -122,14 +124,14 @@ def _models(
 
 
 def _asking(spec: ModelSpec, settings: Settings, benchmarks: Mapping[str, Benchmark], store: Store | None) -> Asking:
-    def recorded(path: str, name: str | None) -> Mapping[str, str | None]:
+    def recorded(path: str, name: str | None) -> Mapping[str, Recorded]:
         return _recorded(Path(path).expanduser(), name, benchmarks)
 
     chat_model: ChatModel = build(spec, concurrency=settings.concurrency, recorded=recorded)
     return Asking(chat_model, None if spec.backend == "replay" else store)
 
 
-def _recorded(path: Path, name: str | None, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, str | None]:
+def _recorded(path: Path, name: str | None, benchmarks: Mapping[str, Benchmark]) -> Mapping[str, Recorded]:
     if not path.exists():
         raise UserError(f"--model replay:{path}: there is no such file or folder.")
     if is_run(path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from mmtests.errors import DataError, UserError
+from mmtests.reply import Recorded
 from mmtests.score import Record
 
 RECORDS = "records.jsonl"
@@ -134,6 +135,9 @@ def is_run(path: Path) -> bool:
     return isinstance(first, Mapping) and {"id", "outcome", "benchmark"} <= first.keys()
 
 
-def recorded_replies(path: Path) -> dict[str, str | None]:
-    """Item id to reply text of an earlier run; None where it has none."""
-    return {record.id: record.reply.text if record.reply else None for record in read_records(path)}
+def recorded_replies(path: Path) -> dict[str, Recorded]:
+    """The replies of an earlier run, by item id."""
+    return {
+        record.id: Recorded(record.reply.text if record.reply else None, record.user or None)
+        for record in read_records(path)
+    }

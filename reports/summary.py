@@ -36,6 +36,9 @@ class RunSummary(Struct, frozen=True):
     """False if a selected item has no score, whether it was run or not."""
     not_run: int
     """Selected items that the session ended before."""
+    selected: int
+    available: int
+    """Items of the benchmarks in the data and settings of the run. More than ``selected``: the figures are of a part."""
     outcomes: Mapping[str, int]
     flags: Mapping[str, int]
     not_scored: Mapping[str, int]
@@ -56,6 +59,7 @@ def summarise(
     aggregation: str,
     not_scored: Mapping[str, int],
     unrun: Sequence[Record] = (),
+    available: int,
 ) -> RunSummary:
     """Aggregate a run's records.
 
@@ -65,6 +69,7 @@ def summarise(
     """
     ordered = sorted(records, key=lambda record: record.id)  # the same sums in the same order, however they came in
     counts = Counter(record.outcome for record in ordered)
+    selected = sum(record.benchmark != OWN for record in ordered) + len(unrun) + sum(not_scored.values())
     errors = Counter(f"{record.outcome}: {record.error}" for record in ordered if record.error)
     return RunSummary(
         model,
@@ -73,6 +78,8 @@ def summarise(
         any(record.sample for record in ordered),
         counts["failed"] == counts["unjudged"] == len(unrun) == 0,
         len(unrun),
+        selected,
+        available,
         {outcome: counts[outcome] for outcome in OUTCOMES},
         dict(sorted(Counter(flag for record in ordered for flag in record.flags).items())),
         not_scored,

@@ -37,7 +37,8 @@ def render(summary: RunSummary, width: int, color: bool) -> str:
 
 def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummary) -> None:
     judged = f"judge {summary.judge}" if summary.judge else "no judge"
-    title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}"
+    part = f", {summary.selected} of {summary.available} items" if summary.selected < summary.available else ""
+    title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}{part}"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("setting")
     table.add_column("Avg.", justify="right")
@@ -48,7 +49,9 @@ def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummar
     if benchmark.gaps:
         table.add_section()
     for gap in benchmark.gaps:
-        table.add_row(f"{gap.setting} - {gap.minus}", _signed(gap.average), *_gap_cells(gap, benchmark.columns))
+        table.add_row(
+            f"{gap.setting} - {gap.minus}", _signed(gap.average, gap.proxy), *_gap_cells(gap, benchmark.columns)
+        )
     table.add_section()
     for row in benchmark.rows:
         counts = [f"{c.scored}/{c.selected}" if (c := row.cells.get(name)) else "" for name in benchmark.columns]
@@ -59,20 +62,18 @@ def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummar
 def _cells(cells: Mapping[str, Cell], columns: tuple[str, ...]) -> Iterator[str]:
     for column in columns:
         cell = cells.get(column)
-        yield (
-            "" if cell is None else _number(cell.mean, cell.proxy) + ("" if cell.complete or cell.mean is None else "!")
-        )
+        yield "" if cell is None else _mean(cell)
 
 
 def _gap_cells(gap: Gap, columns: tuple[str, ...]) -> Iterator[str]:
     for column in columns:
-        yield _signed(gap.abilities[column]) if column in gap.abilities else ""
+        yield _signed(gap.abilities[column], column in gap.proxies) if column in gap.abilities else ""
 
 
 def _details(console: Console, benchmark: BenchmarkSummary) -> None:
     """Sub-tasks where an ability has several, and the other scoring mode's figures where they differ."""
     for row in benchmark.details:
-        parts = [f"{name} {_number(cell.mean, cell.proxy)}{_other_modes(cell)}" for name, cell in row.cells.items()]
+        parts = [f"{name} {_mean(cell)}{_other_modes(cell)}" for name, cell in row.cells.items()]
         console.print(f"{row.setting}: {', '.join(parts)}", markup=False)
 
 
@@ -82,9 +83,7 @@ def _other_modes(cell: Cell) -> str:
 
 
 def _line(console: Console, line: Line) -> None:
-    points = "  ".join(
-        f"{'' if name.isdigit() else f'{name} '}{_number(cell.mean, cell.proxy)}" for name, cell in line.points.items()
-    )
+    points = "  ".join(f"{'' if name.isdigit() else f'{name} '}{_mean(cell)}" for name, cell in line.points.items())
     console.print(f"{line.title}, {line.setting}: {points}", markup=False)
 
 
@@ -112,13 +111,18 @@ def _notes(summary: RunSummary) -> Iterator[str]:
         yield _PROXY_NOTE
     if any(benchmark.aggregation != "paper" for benchmark in summary.benchmarks):
         yield f"aggregation: {', '.join(benchmark.aggregation for benchmark in summary.benchmarks)}, not the paper's"
+    if summary.selected < summary.available and summary.benchmarks:
+        yield (
+            f"PARTIAL: {summary.selected} of {summary.available} items were selected (-k, --limit, ...). Averages are over these, "
+            f"and not comparable with averages over all."
+        )
     if summary.mode != "reference":
         yield f"scoring mode: {summary.mode}, not the published rules"
     if summary.sample:
         yield "The embedded sample is for trying things out. Its figures are not results of the benchmark (--data DIR)."
     if not summary.complete:
         missing = summary.outcomes["failed"] + summary.outcomes["unjudged"] + summary.not_run
-        yield f"INCOMPLETE: {missing} items have no score, and no mean marked ! counts them. Why:"
+        yield f"INCOMPLETE: {missing} items have no score, and they are in no mean (marked !). Why:"
         if summary.not_run:
             yield f"  {summary.not_run} x not run: the session ended first"
         for error, count in list(summary.errors.items())[:_SHOWN_ERRORS]:
@@ -127,9 +131,14 @@ def _notes(summary: RunSummary) -> Iterator[str]:
             yield f"  and {len(summary.errors) - _SHOWN_ERRORS} other reasons, in summary.json"
 
 
+def _mean(cell: Cell) -> str:
+    """A mean with its marks: ``~`` a proxy, ``!`` not of all that were selected."""
+    return _number(cell.mean, cell.proxy) + ("" if cell.complete or cell.mean is None else "!")
+
+
 def _number(value: float | None, proxy: bool = False) -> str:
     return "-" if value is None else f"{'~' if proxy else ''}{value:.2f}"
 
 
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.2f}"
+def _signed(value: float | None, proxy: bool) -> str:
+    return "-" if value is None else f"{'~' if proxy else ''}{value:+.2f}"

@@ -89,7 +89,8 @@ def gap(minuend: Row, subtrahend: Row) -> Gap:
     }
     names = SINGLE_TURN_ABILITIES if SINGLE in (minuend.setting, subtrahend.setting) else ABILITIES
     mean = sum(both[name] for name in names) / len(names) if all(name in both for name in names) else None
-    return Gap(minuend.setting, subtrahend.setting, both, mean, names, minuend.proxy or subtrahend.proxy)
+    proxies = tuple(name for name in both if minuend.cells[name].proxy or subtrahend.cells[name].proxy)
+    return Gap(minuend.setting, subtrahend.setting, both, mean, names, proxies)
 
 
 def _difference(minuend: Cell | None, subtrahend: Cell | None) -> float | None:

@@ -15,6 +15,7 @@ from mmtests.mt_eval.judging import judge_request, load_rubrics
 from mmtests.mt_eval.load import FILES, load
 from mmtests.mt_eval.replies import read_replies
 from mmtests.mt_eval.tasks import RECOLLECTION_CLS, RULED, TASKS
+from mmtests.reply import Recorded
 from mmtests.rubric import JudgeRequest, Rubric
 from mmtests.score import Mode, Record, Score
 from mmtests.summary import BenchmarkSummary
@@ -61,7 +62,7 @@ class MTEval(Benchmark):
     def summarise(self, records: Sequence[Record], aggregation: str) -> BenchmarkSummary:
         return summarise(records, aggregation)
 
-    def recorded_replies(self, path: Path, model: str | None) -> Mapping[str, str | None]:
+    def recorded_replies(self, path: Path, model: str | None) -> Mapping[str, Recorded]:
         return read_replies(path, model)
 
 

@@ -109,7 +109,8 @@ def read_verdict(text: str, mode: Mode) -> Reading:
     if official is not None and official not in JUDGED:
         raise Unreadable(f"'Score' is {official:g}, outside the scale {JUDGED}")
     value = official if mode == "reference" and official is not None else lenient.value
-    return Reading(value, lenient.rationale, lenient.read, {"reference": official, "strict": lenient.value})
+    read = "lenient" if official is None else lenient.read  # the official parser wants the key as it is written
+    return Reading(value, lenient.rationale, read, {"reference": official, "strict": lenient.value})
 
 
 def parse_officially(text: str) -> int | None:

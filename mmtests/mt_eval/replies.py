@@ -11,10 +11,12 @@ from msgspec import Struct
 from mmtests.dialogue import GOLD, Setting
 from mmtests.errors import DataError, UserError
 from mmtests.mt_eval.load import FILES
+from mmtests.reply import Recorded
 
 
 class _TurnRow(Struct):
     do_inference: bool
+    user: str | None = None
     gen_resp: str | None = None
     error: bool = False
 
@@ -24,8 +26,8 @@ class _DialogueRow(Struct):
     conv: list[_TurnRow]
 
 
-def read_replies(path: Path, model: str | None) -> dict[str, str | None]:
-    """Turn id to reply; None where the script marked an error.
+def read_replies(path: Path, model: str | None) -> dict[str, Recorded]:
+    """Replies by turn id; without a text where the script marked an error.
 
     Args:
         path: one output file, or a folder with any number of them below it.
@@ -40,7 +42,7 @@ def read_replies(path: Path, model: str | None) -> dict[str, str | None]:
         offer = f"the replies of {', '.join(models)}: choose one with --model-arg name=..." if models else (
             "no file named as MT-Eval's inference.py names them, such as refinement/multi_MODEL.jsonl")  # fmt: skip
         raise UserError(f"{path} holds {offer}")
-    replies: dict[str, str | None] = {}
+    replies: dict[str, Recorded] = {}
     for file, task, setting, _ in named:
         replies.update(_read(file, task, setting))
     return replies
@@ -59,7 +61,7 @@ def _parse(file: Path) -> tuple[str, Setting, str] | None:
     return None
 
 
-def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, str | None]]:
+def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, Recorded]]:
     decoder = msgspec.json.Decoder(_DialogueRow)
     for line, text in enumerate(file.read_bytes().splitlines(), 1):
         if not text.strip():
@@ -72,4 +74,4 @@ def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, str | 
         for number, turn in enumerate(row.conv, 1):
             if turn.do_inference:
                 reply = None if turn.error else turn.gen_resp
-                yield f"mt_eval/{task}/{setting}/{row.id}/turn-{number:02}", reply
+                yield f"mt_eval/{task}/{setting}/{row.id}/turn-{number:02}", Recorded(reply, turn.user)

@@ -75,11 +75,13 @@ def test_the_own_mode_is_no_other() -> None:
 
 
 def test_the_own_mode_dropped_here_alone() -> None:
-    """A verdict that the official script drops is in the mean, and reference mode is not shown as another."""
-    lenient = scored(8, {"reference": None, "strict": 8})
+    """A verdict that the official script drops is in the mean, and the official mean is shown beside it."""
+    lenient = scored(9, {"reference": None, "strict": 9})
+    plain = scored(3, {"reference": 3, "strict": 3})
 
-    assert cell([lenient]).mean == 8
-    assert cell([lenient]).other_modes == {}
+    assert cell([lenient, plain]).mean == 6
+    assert cell([lenient, plain]).other_modes == {"reference": 3}
+    assert cell([lenient]).other_modes == {"reference": None}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from mmtests.errors import DataError, UserError
-from mmtests.mt_eval.replies import read_replies
+from mmtests.mt_eval.replies import read_replies as read
 from tests.mt_eval.data import Json, turn
+
+
+def read_replies(path: Path, model: str | None) -> dict[str, str | None]:
+    """The replies' texts by turn id."""
+    return {turn: recorded.text for turn, recorded in read(path, model).items()}
 
 
 def dialogue(id: str, *replies: Json) -> Json:
