@@ -49,7 +49,7 @@ def server() -> Iterator[Loopback]:
 class RunBenchmark(Protocol):
     """What ``run_benchmark`` gives."""
 
-    def __call__(self, *args: str, judge: bool = False) -> pytest.RunResult: ...
+    def __call__(self, *args: str, judge: bool = False, first: str = "mmtests") -> pytest.RunResult: ...
 
 
 @pytest.fixture
@@ -58,11 +58,11 @@ def run_benchmark(pytester: pytest.Pytester, server: Loopback, monkeypatch: pyte
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CI", "PYTEST_ADDOPTS"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*args: str, judge: bool = False) -> pytest.RunResult:
+    def run(*args: str, judge: bool = False, first: str = "mmtests") -> pytest.RunResult:
         model = ["--model", "openai:test", "--model-arg", f"base_url={server.url}", "--model-arg", "timeout=2"]
         if judge:
             model += ["--judge", "openai:judge", "--judge-arg", f"base_url={server.url}", "--judge-arg", "timeout=2"]
-        return pytester.runpytest_subprocess("--pyargs", "mmtests", *model, *args, timeout=120)
+        return pytester.runpytest_subprocess("--pyargs", first, *model, *args, timeout=120)
 
     return run
 
