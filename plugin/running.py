@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -91,7 +91,7 @@ class Running:
         try:
             for asking in (self._model, *([judge.asking] if judge else [])):
                 if isinstance(asking.model, Endpoint):
-                    self._run(asking.model.check())
+                    self.engine.run(asking.model.check())
         except UserError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -121,9 +121,6 @@ class Running:
             if not self._uses[run.given.id]:
                 self.engine.forget(run.given.item)
         run.given = None
-
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self.engine.run(work)
 
     def _controls_workers(self) -> bool:
         return bool(self._config.getoption("tx", None)) and not hasattr(self._config, "workerinput")

@@ -90,6 +90,16 @@ def test_without_room_for_prefixes_nothing_is_kept(tiny: Path) -> None:
     assert [reply.reused_tokens for reply in replies] == [0, 0, 0, 0]
 
 
+def test_sliding_windows_keep_no_prefix(tmp_path: Path) -> None:
+    """A model whose cache cannot be cut back to an earlier turn reads its history again, and answers the same."""
+    folder = str(build_tiny_model(tmp_path, window=16))
+    again = converse(Local("x", LocalSettings(folder, batch_size=1, prefix_cache=0)), OPENINGS)
+    kept = converse(Local("x", LocalSettings(folder, batch_size=1)), OPENINGS)
+
+    assert texts(kept) == texts(again)
+    assert {reply.reused_tokens for replies in kept for reply in replies} == {0}
+
+
 def test_prefixes_are_evicted_by_bytes() -> None:
     """The least recently used go first, and what is kept never exceeds the capacity."""
     torch = pytest.importorskip("torch")
