@@ -12,23 +12,30 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mmtests.dialogue import Dialogue, Item, Message, Setting
-from mmtests.errors import UserError
+from mmtests.errors import BadRecords, UserError
+from mmtests.policies import combined
 from mmtests.reply import Recorded
 from mmtests.rubric import JudgeRequest, Rubric
-from mmtests.score import Mode, Record, Scale, Score
+from mmtests.score import Mode, Record, Scale, Score, Verdict
+from mmtests.similarity import rouge_l
 from mmtests.summary import BenchmarkSummary
 
 GROUP = "mmtests.benchmarks"
 """The entry-point group."""
+
+
+Judging = Generator[JudgeRequest, Verdict, Score]
+"""The questions to a judge that lead to one score."""
 
 
 class Task(Struct, frozen=True):
@@ -57,6 +64,8 @@ class Loaded(Struct, frozen=True):
     """Official files that the folder does not have; their items are not part of the run."""
     notes: tuple[str, ...] = ()
     """What a reader of the results must know about the data."""
+    skipped: tuple[str, ...] = ()
+    """Bad records that were left out on request, each with what is wrong with it."""
 
     @property
     def digest(self) -> str:
@@ -86,12 +95,22 @@ class Benchmark(ABC):
     def recognises(self, folder: Path) -> bool:
         """True if the folder holds at least one of the benchmark's files."""
 
+    proxy_name: ClassVar[str] = "rouge-l"
+    """What ``proxy`` measures."""
+    one_history: ClassVar[bool] = False
+    """True if dialogues of the same setting and id share their history, whatever their task, so that they are best run
+    in one process. They must have the same ``trunk``."""
+
     @abstractmethod
-    def load(self, folder: Path, settings: Sequence[Setting]) -> Loaded:
+    def load(self, folder: Path, settings: Sequence[Setting], bad: BadRecords | None = None) -> Loaded:
         """Read the official files.
 
+        Args:
+            settings: of those asked for, the benchmark makes the ones it has.
+            bad: is told of each record that cannot be used, and raises unless such are to be skipped. None: raises.
+
         Raises:
-            DataError: a file that cannot be used.
+            DataError: a file or record that cannot be used.
         """
 
     @abstractmethod
@@ -103,14 +122,26 @@ class Benchmark(ABC):
         """Score the reply to an item of a task that is not judged."""
 
     @abstractmethod
-    def judge_request(
+    def judge(
         self, item: Item, reply: str, sent: Sequence[Message], rubrics: Mapping[str, Rubric], mode: Mode
-    ) -> JudgeRequest:
-        """What to ask a judge about the reply.
+    ) -> Judging:
+        """Score the reply with a judge: yield what to ask, receive each verdict, return the score.
+
+        ``judged_once`` is the whole of it where one verdict is the score.
 
         Args:
             sent: the messages the model was given; the last is the item's user message.
         """
+
+    def proxy(self, item: Item, reply: str) -> tuple[float, str] | None:
+        """A stand-in for a judged score in a run without a judge: 0 to 1, and how it was made. None: there is none.
+
+        ROUGE-L against the reference reply, unless a benchmark has better.
+        """
+        if not item.turn.reference:
+            return None
+        likeness = rouge_l(reply, item.turn.reference)
+        return likeness, f"ROUGE-L {likeness:.2f} against the reference reply"
 
     @abstractmethod
     def facts(self, item: Item) -> Mapping[str, object]:
@@ -120,6 +151,10 @@ class Benchmark(ABC):
     def summarise(self, records: Sequence[Record], aggregation: str) -> BenchmarkSummary:
         """Aggregate records to the paper's tables. Records without a score count as selected, never as zero."""
 
+    def combine(self, dialogue: Dialogue) -> Dialogue:
+        """The dialogue with the pictures of each message in one (``--image-policy combine``)."""
+        return combined(dialogue)
+
     def recorded_replies(self, path: Path, model: str | None) -> Mapping[str, Recorded]:
         """Replies that the benchmark's official scripts left at ``path``: by turn id.
 
@@ -127,6 +162,20 @@ class Benchmark(ABC):
             UserError: nothing usable there, or the replies of several models and ``model`` names none of them.
         """
         raise UserError(f"{self.name} has no official output format to replay from {path}")
+
+
+def judged_once(request: JudgeRequest, mode: Mode) -> Judging:
+    """One question to the judge, whose verdict is the score."""
+    verdict = yield request
+    return score_of(verdict, request.scale, mode)
+
+
+def score_of(verdict: Verdict, scale: Scale, mode: Mode, earlier: tuple[Verdict, ...] = ()) -> Score:
+    """A verdict as a score."""
+    return Score(
+        verdict.value, scale, f"judge:{verdict.judge}", mode, verdict.by_mode, verdict.dimensions, verdict.rationale,
+        replace(verdict, by_mode={}, dimensions={}), earlier,
+    )  # fmt: skip
 
 
 @cache

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
+
+from mmtests.image import Image
 
 Setting = str
-"""How the same content is put to the model: ``multi``, ``single`` or ``gold``."""
+"""How the same content is put to the model: one of ``SETTINGS``."""
 
 MULTI: Setting = "multi"
 """The model's own replies are the history."""
@@ -16,8 +20,14 @@ SINGLE: Setting = "single"
 """One self-contained turn, without a history."""
 GOLD: Setting = "gold"
 """The reference replies are the history."""
+ADVERSARIAL: Setting = "adversarial"
+"""The benchmark's own harder wording of the same questions (MileBench's ``-adv`` files)."""
+BLIND: Setting = "blind"
+"""The same questions without their images: what can be answered so needs no eyes, or was learnt by heart."""
 
-SETTINGS: tuple[Setting, ...] = (MULTI, SINGLE, GOLD)
+SETTINGS: tuple[Setting, ...] = (MULTI, SINGLE, GOLD, ADVERSARIAL, BLIND)
+USUAL: tuple[Setting, ...] = (MULTI, SINGLE)
+"""Those that run unless others are asked for: the rest cost as much again and serve an ablation."""
 
 Role = Literal["system", "user", "assistant"]
 
@@ -28,8 +38,8 @@ class Text(Struct, frozen=True, tag="text"):
     text: str
 
 
-Part = Text
-"""What a message is made of, in order. Images join this union when the first benchmark with images does."""
+Part = Text | Image
+"""What a message is made of, in order."""
 
 
 class Message(Struct, frozen=True):
@@ -40,8 +50,18 @@ class Message(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All its text, joined."""
-        return "".join(part.text for part in self.parts)
+        """All its text, joined, without its images."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Its images, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Image))
+
+    @property
+    def shown(self) -> str:
+        """Its text with ``<image>`` where an image stands: for a person to read."""
+        return "".join(part.text if isinstance(part, Text) else "<image>" for part in self.parts)
 
     @classmethod
     def of(cls, role: Role, text: str) -> Message:
@@ -61,6 +81,8 @@ class Turn(Struct, frozen=True):
     """The reference reply; for a given turn, the reply that the history carries. None where the file has none."""
     scored: bool
     """True: the model must answer, and the reply is scored. False: the turn is given, with ``reference`` as its reply."""
+    asked: bool = False
+    """True for a turn that is not scored and that the model answers all the same: its own reply becomes the history."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the benchmark's own scorer needs to know about the turn."""
 
@@ -77,6 +99,10 @@ class Dialogue(Struct, frozen=True):
     """The system prompt, if the benchmark prescribes one."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the benchmark's own scorer needs to know about the dialogue."""
+    flags: tuple[str, ...] = ()
+    """What was done to it on the user's wish, for every record of it: ``images_resized``, ``images_combined``."""
+    trunk: str = ""
+    """A name that dialogues with the same history have in common: each asks its own last turn on a copy of it."""
 
     @property
     def key(self) -> str:
@@ -109,3 +135,21 @@ def turn_id(dialogue: Dialogue, turn: Turn) -> str:
 def dialogue_of(item_id: str) -> str:
     """The dialogue that an item id, or a pytest node id that ends in one, belongs to."""
     return item_id.rpartition("/turn-")[0] or item_id
+
+
+def without_images(dialogue: Dialogue) -> Dialogue:
+    """The dialogue in the ``blind`` setting: the same messages, all images left out."""
+    turns = tuple(
+        replace(turn, user=replace(turn.user, parts=tuple(part for part in turn.user.parts if isinstance(part, Text))))
+        for turn in dialogue.turns
+    )
+    return replace(dialogue, setting=BLIND, turns=turns, trunk=f"{dialogue.trunk}/{BLIND}" if dialogue.trunk else "")
+
+
+def with_images(messages: Sequence[Message], kept: Container[int]) -> tuple[Message, ...]:
+    """The messages with only those of their images whose 0-based number, counted over all, is in ``kept``."""
+    number = itertools.count()
+    return tuple(
+        replace(message, parts=tuple(part for part in message.parts if isinstance(part, Text) or next(number) in kept))
+        for message in messages
+    )

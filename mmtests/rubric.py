@@ -43,6 +43,9 @@ class JudgeRequest(Struct, frozen=True):
     read: Callable[[str], Reading]
     """Raises ``Unreadable``."""
     max_new_tokens: int = 1024
+    temperatures: tuple[float, ...] = ()
+    """Of the attempts, one after another with the same prompt, where the official script retries so. Empty: each attempt
+    at 0, and after an unreadable reply the judge is told what was wrong with it."""
 
 
 def load_rubric(name: str, own: Path, places: tuple[str, ...], override: Path | None, official: str) -> Rubric:

@@ -48,6 +48,9 @@ class Verdict(Struct, frozen=True):
     """What each mode reads; None where the official script would drop the verdict."""
     key: str = ""
     """Where the store has the judge's reply, as ``Reply.key``."""
+    dimensions: Mapping[str, float] = field(default_factory=dict)
+    blind: bool = False
+    """True if the judge was to see images and cannot: they were left out of its prompt."""
 
 
 class Score(Struct, frozen=True, eq=False):
@@ -64,6 +67,9 @@ class Score(Struct, frozen=True, eq=False):
     explanation: str = ""
     """One line for a person: what was checked, and what was found."""
     verdict: Verdict | None = None
+    """The verdict that decided."""
+    earlier: tuple[Verdict, ...] = ()
+    """Verdicts of the calls that led to it, where the scorer takes several."""
 
     @property
     def proxy(self) -> bool:
@@ -118,7 +124,9 @@ class Record(Struct, frozen=True):
     score: Score | None = None
     reply: Reply | None = None
     user: str = ""
-    """The last user message."""
+    """The last user message, with ``<image>`` where an image stands."""
+    images: tuple[str, ...] = ()
+    """SHA-256 of each image of the last user message, in hexadecimal."""
     reference: str | None = None
     error: str | None = None
     """Why there is no reply, or no verdict."""

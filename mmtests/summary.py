@@ -67,6 +67,18 @@ class Line(Struct, frozen=True):
     """By turn number, then by named part."""
 
 
+class Table(Struct, frozen=True):
+    """A further table of a benchmark."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, Mapping[str, Cell]]
+    """By the row's name, then by column. Absent: not part of the run."""
+    published: Mapping[str, Mapping[str, float]] = {}
+    """Rows that were not computed here but printed in the paper, to compare with."""
+    note: str = ""
+
+
 class BenchmarkSummary(Struct, frozen=True):
     """The tables of one benchmark."""
 
@@ -79,20 +91,40 @@ class BenchmarkSummary(Struct, frozen=True):
     details: tuple[Row, ...] = ()
     """Sub-tasks, by setting."""
     lines: tuple[Line, ...] = ()
+    tables: tuple[Table, ...] = ()
+    unit: str = ""
+    """Of the figures, where they are not on the scores' own scale: ``percent``."""
+    average_title: str = "Avg."
+    """What the first column is called in the paper."""
+    notes: tuple[str, ...] = ()
+    """What a reader of these figures must know."""
 
 
-def cell(records: Iterable[Record]) -> Cell:
-    """The mean score of the records. Those without a score count as selected only."""
+def cell(records: Iterable[Record], factor: float = 1.0) -> Cell:
+    """The mean score of the records. Those without a score count as selected only.
+
+    Args:
+        factor: what the mean is multiplied by: 100 for percent of scores from 0 to 1.
+    """
     everything = list(records)
     scores = [record.score for record in everything if record.score is not None]
-    mean = fmean(score.value for score in scores) if scores else None
+    mean = factor * fmean(score.value for score in scores) if scores else None
     others: dict[str, float | None] = {}
     for mode in sorted({mode for score in scores for mode in score.by_mode}):
         values = [value for score in scores if (value := score.by_mode.get(mode, score.value)) is not None]
-        other = fmean(values) if values else None
+        other = factor * fmean(values) if values else None
         if other != mean:
             others[mode] = other
     return Cell(mean, len(scores), len(everything), any(score.proxy for score in scores), others)
+
+
+def dimension_cell(records: Iterable[Record], name: str, factor: float = 1.0) -> Cell:
+    """The mean of one dimension of the scores. Scores without that dimension count as selected only."""
+    everything = list(records)
+    values = [
+        record.score.dimensions[name] for record in everything if record.score and name in record.score.dimensions
+    ]
+    return Cell(factor * fmean(values) if values else None, len(values), len(everything))
 
 
 def average(cells: Mapping[str, Cell], names: Iterable[str]) -> float | None:

@@ -33,6 +33,8 @@ class Reading(Struct, frozen=True):
     rationale: str
     read: Literal["strict", "lenient"]
     by_mode: Mapping[Mode, float | None] = field(default_factory=dict)
+    dimensions: Mapping[str, float] = field(default_factory=dict)
+    """Further numbers of the verdict, by name."""
 
 
 def read_score(text: str, scale: Scale, key: str = "Score", rationale_key: str = "Rationale") -> Reading:

@@ -11,7 +11,7 @@ import pytest
 
 from mmtests.benchmark import Benchmark, Loaded
 from mmtests.dialogue import Dialogue, Item
-from mmtests.errors import UserError
+from mmtests.errors import BadRecords, UserError
 from mmtests.fixtures.scoring import Scoring
 from mmtests.plugin.settings import Settings
 
@@ -23,9 +23,12 @@ def load_data(settings: Settings, benchmarks: Mapping[str, Benchmark]) -> dict[s
         UserError: nothing usable in the folder.
     """
     if settings.data is None:
-        return {name: benchmark.load(benchmark.sample, settings.settings) for name, benchmark in benchmarks.items()}
+        return {
+            name: benchmark.load(benchmark.sample, settings.settings, BadRecords())
+            for name, benchmark in benchmarks.items()
+        }
     found = {
-        name: benchmark.load(folder, settings.settings)
+        name: benchmark.load(folder, settings.settings, BadRecords(settings.skip_bad_records))
         for name, benchmark in benchmarks.items()
         if (folder := _folder_of(settings.data, benchmark)) is not None
     }

@@ -31,7 +31,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--data", metavar="DIR", help="Folder of official data files, or of one folder for each benchmark (default: the "
         "embedded sample)")  # fmt: skip
     add("--setting", metavar="NAME", action="append", default=[], help="How the content is put to the model: multi, single, "
-        "gold (repeatable; default: multi and single, and gold if -k names it)")  # fmt: skip
+        "gold, adversarial, blind (repeatable; default: multi and single, and those that -k names)")  # fmt: skip
     add("--limit", metavar="N", type=_positive, help="Only the first N dialogues of each task and setting")
     add("--sample", metavar="N", type=_positive, help="Only N random dialogues of each task and setting")
     add("--seed", metavar="S", type=int, default=0, help="Seed of --sample (default: 0)")
@@ -52,6 +52,8 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         help="With -n, let several workers load a local model on the same device",
     )
+    add("--skip-bad-records", action="store_true", help="Leave out records of the data that cannot be used, and count them in "
+        "the report (default: the first one ends the run)")  # fmt: skip
     add(
         "--run-dir",
         metavar="DIR",

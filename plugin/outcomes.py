@@ -11,6 +11,7 @@ import pytest
 
 from mmtests.benchmark import Benchmark
 from mmtests.fixtures.session import GIVEN, Given
+from mmtests.image import Image, digest
 from mmtests.reports.summary import OWN
 from mmtests.score import Outcome, Record, Score
 
@@ -71,7 +72,8 @@ class Outcomes:
             threshold=given.threshold,
             score=given.score,
             reply=reply,
-            user=item.turn.user.text,
+            user=item.turn.user.shown,
+            images=_digests(item.turn.user.images) if reply is not None else (),
             reference=item.turn.reference,
             error=given.error or (None if outcome else "the test itself failed"),
             flags=_flags(given),
@@ -102,17 +104,22 @@ def _reason(report: pytest.TestReport) -> str:
 
 
 def _flags(given: Given) -> tuple[str, ...]:
-    flags: list[str] = []
+    flags: list[str] = list(given.item.dialogue.flags) if given.item is not None else []
     if given.answer is not None:
         flags += given.answer.reply.flags
         flags += ["cached"] if given.answer.reply.cached else []
     if given.score is not None:
         flags += ["proxy"] if given.score.proxy else []
-        if verdict := given.score.verdict:
-            flags += ["verdict_cached"] if verdict.cached else []
-            flags += ["verdict_lenient"] if verdict.read == "lenient" else []
-            flags += ["verdict_asked_again"] if verdict.attempts > 1 else []
+        verdicts = [*given.score.earlier, *([given.score.verdict] if given.score.verdict else [])]
+        flags += ["verdict_cached"] if verdicts and all(verdict.cached for verdict in verdicts) else []
+        flags += ["verdict_lenient"] if any(verdict.read == "lenient" for verdict in verdicts) else []
+        flags += ["verdict_asked_again"] if any(verdict.attempts > 1 for verdict in verdicts) else []
+        flags += ["verdict_blind"] if any(verdict.blind for verdict in verdicts) else []
     return tuple(flags)
+
+
+def _digests(images: tuple[Image, ...]) -> tuple[str, ...]:
+    return tuple(map(digest, images))
 
 
 def _explain(report: pytest.TestReport, record: Record) -> None:

@@ -154,5 +154,5 @@ class Receiving:
 
 def _light(record: Record) -> Record:
     """A record without its texts, which are on disk by now: a run may have tens of thousands."""
-    score = None if record.score is None else replace(record.score, explanation="", verdict=None)
-    return replace(record, score=score, reply=None, user="", reference=None)
+    score = None if record.score is None else replace(record.score, explanation="", verdict=None, earlier=())
+    return replace(record, score=score, reply=None, user="", images=(), reference=None)

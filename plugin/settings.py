@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct, field, structs
 
 from mmtests.benchmark import Benchmark
-from mmtests.dialogue import GOLD, MULTI, SETTINGS, SINGLE, Setting
+from mmtests.dialogue import SETTINGS, USUAL, Setting
 from mmtests.errors import UserError
 from mmtests.fixtures.models.pacing import Concurrency
 from mmtests.fixtures.models.registry import ModelSpec, resolve
@@ -45,6 +45,7 @@ class Settings(Struct, frozen=True):
     aggregation: str
     concurrency: Concurrency
     share_devices: bool
+    skip_bad_records: bool
     run_dir: Path | None
     store: Path | None
 
@@ -80,6 +81,7 @@ def read_settings(config: pytest.Config, benchmarks: Mapping[str, Benchmark]) ->
         aggregation=option("--aggregation"),
         concurrency=option("--concurrency"),
         share_devices=option("--share-devices"),
+        skip_bad_records=option("--skip-bad-records"),
         run_dir=_path(option("--run-dir"), config),
         store=None if store == "off" else _path(store, config) or config.rootpath / ".mmtests" / "store.sqlite",
     )
@@ -126,8 +128,8 @@ def _settings(written: Sequence[str], keyword: str) -> tuple[Setting, ...]:
         raise UserError(f"--setting {unknown[0]}: unknown. Known: {', '.join(SETTINGS)}.")
     if named:
         return tuple(setting for setting in SETTINGS if setting in named)
-    # The gold history costs as much again and serves an ablation, so that it must be asked for; -k asks, too.
-    return SETTINGS if re.search(rf"\b{GOLD}\b", keyword) else (MULTI, SINGLE)
+    # -k asks for the others, too.
+    return tuple(setting for setting in SETTINGS if setting in USUAL or re.search(rf"\b{setting}\b", keyword))
 
 
 def _thresholds(

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mmtests.benchmark import Benchmark, Loaded
+from mmtests.benchmark import Benchmark, Judging, Loaded, judged_once
 from mmtests.dialogue import GOLD, MULTI, SINGLE, Item, Message, Setting
+from mmtests.errors import BadRecords
 from mmtests.mt_eval.aggregate import AGGREGATIONS, summarise
 from mmtests.mt_eval.classification import names_label
 from mmtests.mt_eval.instructions import follows
@@ -16,7 +17,7 @@ from mmtests.mt_eval.load import FILES, load
 from mmtests.mt_eval.replies import read_replies
 from mmtests.mt_eval.tasks import RECOLLECTION_CLS, RULED, TASKS
 from mmtests.reply import Recorded
-from mmtests.rubric import JudgeRequest, Rubric
+from mmtests.rubric import Rubric
 from mmtests.score import Mode, Record, Score
 from mmtests.summary import BenchmarkSummary
 
@@ -36,8 +37,8 @@ class MTEval(Benchmark):
     def recognises(self, folder: Path) -> bool:
         return any((folder / name).is_file() for name in FILES)
 
-    def load(self, folder: Path, settings: Sequence[Setting]) -> Loaded:
-        return load(folder, settings)
+    def load(self, folder: Path, settings: Sequence[Setting], bad: BadRecords | None = None) -> Loaded:
+        return load(folder, settings, bad)
 
     def rubrics(self, override: Path | None) -> Mapping[str, Rubric]:
         return load_rubrics(override)
@@ -48,10 +49,10 @@ class MTEval(Benchmark):
         assert value is not None
         return Score(value, RULED, f"rule:{item.dialogue.task}", mode, by_mode, explanation=_explain(item))
 
-    def judge_request(
+    def judge(
         self, item: Item, reply: str, sent: Sequence[Message], rubrics: Mapping[str, Rubric], mode: Mode
-    ) -> JudgeRequest:
-        return judge_request(item, reply, sent, rubrics, mode)
+    ) -> Judging:
+        return judged_once(judge_request(item, reply, sent, rubrics, mode), mode)
 
     def facts(self, item: Item) -> Mapping[str, Any]:
         known = {name: item.turn.facts[name] for name in ("nlp_task", "part", "step") if name in item.turn.facts}

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mmtests.benchmark import Loaded
 from mmtests.dialogue import GOLD, MULTI, SINGLE, Dialogue, Message, Setting, Turn
-from mmtests.errors import DataError
+from mmtests.errors import BadRecords, DataError, described
 from mmtests.mt_eval.classification import LABELS
 from mmtests.mt_eval.instructions import ARGUMENTS, OPTIONAL_ARGUMENTS
 from mmtests.mt_eval.tasks import (
@@ -71,12 +71,13 @@ class Place(Struct, frozen=True):
         return DataError(self.path, problem, mend, line=self.line, field=field)
 
 
-def load(folder: Path, settings: Sequence[Setting]) -> Loaded:
+def load(folder: Path, settings: Sequence[Setting], bad: BadRecords | None = None) -> Loaded:
     """Read those of the ten official files that the folder has and the settings need.
 
     Raises:
         DataError: a file that cannot be used, with its line and field.
     """
+    bad = bad or BadRecords()
     dialogues: list[Dialogue] = []
     files: dict[str, str] = {}
     notes: list[str] = []
@@ -91,7 +92,7 @@ def load(folder: Path, settings: Sequence[Setting]) -> Loaded:
             continue
         content = _content(path)
         files[name] = hashlib.sha256(content).hexdigest()
-        read = list(_read(path, content, task, setting))
+        read = list(_read(path, content, task, setting, bad))
         for one in wanted:
             if one == GOLD:
                 gold = [
@@ -105,7 +106,7 @@ def load(folder: Path, settings: Sequence[Setting]) -> Loaded:
                 dialogues += gold
             else:
                 dialogues += read
-    return Loaded(folder, dialogues, files, tuple(absent), tuple(notes))
+    return Loaded(folder, dialogues, files, tuple(absent), tuple(notes), tuple(map(str, bad.skipped)))
 
 
 def _content(path: Path) -> bytes:
@@ -120,22 +121,29 @@ def _has_references(dialogue: Dialogue) -> bool:
     return all(turn.reference for turn in dialogue.turns[:-1])
 
 
-def _read(path: Path, content: bytes, task: str, setting: Setting) -> Iterator[Dialogue]:
+def _read(path: Path, content: bytes, task: str, setting: Setting, bad: BadRecords) -> Iterator[Dialogue]:
     decoder = msgspec.json.Decoder(DialogueRow)
     seen: dict[str, int] = {}
+    lines = 0
     for line, text in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if not text.strip():
             continue
+        lines += 1
         place = Place(path, line)
-        row = _decode(decoder, text, place)
-        if row.id in seen:
-            raise place.error(
-                f"dialogue id {row.id!r} is already that of line {seen[row.id]}",
-                "Ids must be unique within a file; rename or remove one.", "id",
-            )  # fmt: skip
+        try:
+            row = _decode(decoder, text, place)
+            if row.id in seen:
+                raise place.error(
+                    f"dialogue id {row.id!r} is already that of line {seen[row.id]}",
+                    "Ids must be unique within a file; rename or remove one.", "id",
+                )  # fmt: skip
+            dialogue = _dialogue(row, task, setting, place)
+        except DataError as error:
+            bad(error)
+            continue
         seen[row.id] = line
-        yield _dialogue(row, task, setting, place)
-    if not seen:
+        yield dialogue
+    if not lines:
         raise DataError(path, "the file is empty", "Download it again, or remove it to run without its task.")
 
 
@@ -143,18 +151,10 @@ def _decode(decoder: msgspec.json.Decoder[DialogueRow], text: bytes, place: Plac
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at ")
-        missing = problem.partition("missing required field ")[2].strip("`")
-        field = (
-            ".".join(part for part in (path.strip("`").removeprefix("$").removeprefix("."), missing) if part) or None
-        )
-        raise place.error(_plainly(problem), "docs/mt_eval.md lists the fields and their types.", field) from error
+        problem, field = described(error)
+        raise place.error(problem, "docs/mt_eval.md lists the fields and their types.", field) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise place.error(f"not JSON: {error}", "Each line must be one whole JSON object.") from error
-
-
-def _plainly(problem: str) -> str:
-    return problem.replace("Object missing required field", "missing field").replace("Expected", "expected")
 
 
 def _dialogue(row: DialogueRow, task: str, setting: Setting, place: Place) -> Dialogue:
@@ -168,7 +168,7 @@ def _dialogue(row: DialogueRow, task: str, setting: Setting, place: Place) -> Di
         raise place.error(f"a single-turn dialogue has {len(row.conv)} turns", "It must have exactly one.", "conv")
     turn_facts, facts = _FACTS[task](row, place)
     turns = tuple(
-        Turn(number, turn.id, Message.of("user", turn.user), turn.sys or None, turn.do_inference, known)
+        Turn(number, turn.id, Message.of("user", turn.user), turn.sys or None, turn.do_inference, facts=known)
         for number, (turn, known) in enumerate(zip(row.conv, turn_facts, strict=True), 1)
     )
     for index, turn in enumerate(turns):
