@@ -45,6 +45,7 @@ def read_sheet(path: Path, columns: Sequence[str], bad: BadRecords) -> Iterator[
             of it nor another row's index.
     """
     images: dict[str, tuple[Span, ...]] = {}
+    seen: set[str] = set()
     waiting: list[tuple[str, str, Mapping[str, str]]] = []
     csv.field_size_limit(1 << 30)
     try:
@@ -68,14 +69,15 @@ def read_sheet(path: Path, columns: Sequence[str], bad: BadRecords) -> Iterator[
                             raise DataError(
                                 path, "the row has no index", "Give it one.", record=f"row {number}", field="index"
                             )
-                        if index in images or any(index == one for one, _, _ in waiting):
+                        if index in seen:
                             raise DataError(
                                 path, f"the index {index} stands twice", "Make it unique.", record=index, field="index"
                             )
+                        seen.add(index)
                         if None in cells:
                             raise DataError(path, "the row has more cells than there are columns",
                                             "Tabs within a cell need quotes around it.", record=index)  # fmt: skip
-                        known = {name: value or "" for name, value in cells.items()}
+                        known: Mapping[str, str] = {name: value or "" for name, value in cells.items()}
                         if cell and len(cell) <= _LONGEST_REFERENCE and not cell.startswith("["):
                             waiting.append((index, cell, known))
                             continue
@@ -87,12 +89,12 @@ def read_sheet(path: Path, columns: Sequence[str], bad: BadRecords) -> Iterator[
                     yield Row(index, known, spans)
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError(path, f"not a tab-separated file: {error}", "Download it again.") from error
-    for index, cell, known in waiting:
+    for index, cell, cells_of in waiting:
         if cell not in images:
             bad(DataError(path, f"the image cell {cell!r} is neither base64 nor the index of a row with an image",
                           "Fill it with the picture's bytes in base64.", record=index, field=_COLUMN))  # fmt: skip
             continue
-        yield Row(index, known, images[cell])
+        yield Row(index, cells_of, images[cell])
 
 
 def literal_list(path: Path, row: Row, column: str) -> list[str]:

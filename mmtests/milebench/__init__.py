@@ -1,0 +1,5 @@
+"""MileBench."""
+
+from mmtests.milebench.benchmark import MileBench
+
+__all__ = ["MileBench"]

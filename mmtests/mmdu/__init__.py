@@ -1,0 +1,5 @@
+"""MMDU."""
+
+from mmtests.mmdu.benchmark import MMDU
+
+__all__ = ["MMDU"]

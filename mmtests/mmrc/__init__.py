@@ -1,0 +1,5 @@
+"""MMRC."""
+
+from mmtests.mmrc.benchmark import MMRC
+
+__all__ = ["MMRC"]

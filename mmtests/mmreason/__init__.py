@@ -1,0 +1,5 @@
+"""MMReason."""
+
+from mmtests.mmreason.benchmark import MMReason
+
+__all__ = ["MMReason"]
