@@ -110,6 +110,11 @@ class Dialogue(Struct, frozen=True):
         return f"{self.benchmark}/{self.task}/{self.setting}/{self.id}"
 
     @property
+    def images(self) -> Iterator[Image]:
+        """All images of its user messages."""
+        return (image for turn in self.turns for image in turn.user.images)
+
+    @property
     def items(self) -> Iterator[Item]:
         """Its scored turns."""
         return (Item(self, turn) for turn in self.turns if turn.scored)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mmtests.dialogue import Dialogue, Message, Part, Text
@@ -64,8 +64,7 @@ def _changed(dialogue: Dialogue, change: Callable[[Message], Message], flag: str
     return replace(dialogue, turns=turns, flags=(*dialogue.flags, flag), trunk=trunk)
 
 
-@dataclass(frozen=True)
-class ImagePolicies:
+class ImagePolicies(Struct, frozen=True):
     """``--image-policy``."""
 
     resize: int | None = None

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mmtests.benchmark import Benchmark, Loaded
 from mmtests.dialogue import Dialogue, Item
 from mmtests.errors import BadRecords, UserError
+from mmtests.fixtures.asking import Asking
 from mmtests.fixtures.scoring import Scoring
 from mmtests.plugin.settings import Settings
+from mmtests.policies import ImagePolicies, resized
 
 
 def load_data(settings: Settings, benchmarks: Mapping[str, Benchmark]) -> dict[str, Loaded]:
@@ -22,22 +25,34 @@ def load_data(settings: Settings, benchmarks: Mapping[str, Benchmark]) -> dict[s
     Raises:
         UserError: nothing usable in the folder.
     """
-    if settings.data is None:
-        return {
-            name: benchmark.load(benchmark.sample, settings.settings, BadRecords())
-            for name, benchmark in benchmarks.items()
-        }
-    found = {
-        name: benchmark.load(folder, settings.settings, BadRecords(settings.skip_bad_records))
+    folders = {
+        name: benchmark.sample if settings.data is None else _folder_of(settings.data, benchmark)
         for name, benchmark in benchmarks.items()
-        if (folder := _folder_of(settings.data, benchmark)) is not None
     }
-    if not any(loaded.dialogues for loaded in found.values()):
+    found = {
+        name: _with_policies(
+            benchmarks[name].load(folder, settings.settings, BadRecords(settings.skip_bad_records)),
+            settings.images,
+            benchmarks[name],
+        )
+        for name, folder in folders.items()
+        if folder is not None
+    }
+    if settings.data is not None and not any(loaded.dialogues for loaded in found.values()):
         raise UserError(
             f"--data {settings.data}: nothing usable is in it. It must hold the official files of a benchmark, or a "
             f"folder of them named {' or '.join(benchmarks)}."
         )
     return found
+
+
+def _with_policies(loaded: Loaded, policies: ImagePolicies, benchmark: Benchmark) -> Loaded:
+    dialogues = loaded.dialogues
+    if policies.combine:
+        dialogues = [benchmark.combine(dialogue) for dialogue in dialogues]
+    if policies.resize is not None:
+        dialogues = [resized(dialogue, policies.resize) for dialogue in dialogues]
+    return replace(loaded, dialogues=dialogues)
 
 
 def _folder_of(data: Path, benchmark: Benchmark) -> Path | None:
@@ -63,9 +78,14 @@ class Collecting:
     """Makes one pytest item of each scored turn."""
 
     def __init__(
-        self, data: Mapping[str, Loaded], settings: Settings, scoring: Scoring, benchmarks: Mapping[str, Benchmark]
+        self,
+        data: Mapping[str, Loaded],
+        settings: Settings,
+        model: Asking,
+        scoring: Scoring,
+        benchmarks: Mapping[str, Benchmark],
     ) -> None:
-        self._data, self._settings, self._scoring = data, settings, scoring
+        self._data, self._settings, self._model, self._scoring = data, settings, model, scoring
         self._benchmarks = benchmarks
         self._dialogues = {name: choose(loaded.dialogues, settings) for name, loaded in data.items()}
         self.items: dict[str, Item] = {}
@@ -97,10 +117,18 @@ class Collecting:
         parameters = []
         for item in self._items(benchmark, task):
             self.items[item.id] = item
-            obstacle = self._scoring.obstacle(item)
-            marks = (pytest.mark.skip(reason=obstacle),) if obstacle and "score" in metafunc.fixturenames else ()
+            obstacle = self._obstacle(item, metafunc.fixturenames)
+            marks = (pytest.mark.skip(reason=obstacle),) if obstacle else ()
             parameters.append(pytest.param(item, id=item.id, marks=marks))
         metafunc.parametrize("item", parameters)
+
+    def _obstacle(self, item: Item, fixtures: Sequence[str]) -> str | None:
+        """Why a test with these fixtures cannot be run in this run at all; None if it can."""
+        if "reply" not in fixtures and "score" not in fixtures:
+            return None
+        if next(item.dialogue.images, None) is not None and not self._model.model.sees_images:
+            return f"has images, and {self._model.name} takes none (--setting blind asks the same without them)"
+        return self._scoring.obstacle(item) if "score" in fixtures else None
 
     def _items(self, benchmark: str, task: str) -> Iterator[Item]:
         for dialogue in self._dialogues.get(benchmark, ()):
@@ -162,6 +190,8 @@ class Collecting:
             yield f"  not in the folder, so not part of the run: {', '.join(loaded.absent)}"
         for note in loaded.notes:
             yield f"  {note}"
+        if loaded.skipped:
+            yield f"  {len(loaded.skipped)} bad records skipped, the first: {loaded.skipped[0]}"
 
 
 def _sum(found: Mapping[str, int]) -> str:

@@ -7,11 +7,12 @@ xdist's own group modes either split dialogues or hang after a crash on current 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mmtests.benchmark import Benchmark
 from mmtests.dialogue import dialogue_of
 
 if TYPE_CHECKING:
@@ -27,8 +28,27 @@ def item_id(nodeid: str) -> str:
     return nodeid.partition("[")[2].removesuffix("]")
 
 
-def blocks_of(names: Iterable[str], workers: int) -> dict[str, int]:
-    """Map each dialogue to the number of its block.
+def joint_histories(benchmarks: Mapping[str, Benchmark]) -> frozenset[str]:
+    """Names of the benchmarks whose tasks ask about one history."""
+    return frozenset(name for name, benchmark in benchmarks.items() if benchmark.one_history)
+
+
+def unit_of(name: str, joint: Container[str]) -> str:
+    """What must not be divided: the dialogue of an item id or node id, or all that share its history.
+
+    Args:
+        joint: the benchmarks of ``joint_histories``.
+    """
+    dialogue = dialogue_of(item_id(name) or name)
+    benchmark, _, rest = dialogue.partition("/")
+    if benchmark not in joint:
+        return dialogue
+    _, _, below = rest.partition("/")  # without the task
+    return f"{benchmark}/{below.partition('.')[0]}"
+
+
+def blocks_of(names: Iterable[str], workers: int, joint: Container[str]) -> dict[str, int]:
+    """Map each unit to the number of its block.
 
     Controller and workers call this on the same ids and agree without a message. Blocks are small enough that every
     worker gets at least two.
@@ -36,8 +56,9 @@ def blocks_of(names: Iterable[str], workers: int) -> dict[str, int]:
     Args:
         names: item ids or node ids.
         workers: how many processes share them; 0 for a single block.
+        joint: as in ``unit_of``.
     """
-    dialogues = list(dict.fromkeys(map(dialogue_of, names)))
+    dialogues = list(dict.fromkeys(unit_of(name, joint) for name in names))
     size = max(1, min(LARGEST, len(dialogues) // (2 * workers))) if workers else max(1, len(dialogues))
     return {dialogue: index // size for index, dialogue in enumerate(dialogues)}
 
@@ -45,9 +66,10 @@ def blocks_of(names: Iterable[str], workers: int) -> dict[str, int]:
 class Distributing:
     """Hooks that exist only with xdist."""
 
-    def __init__(self, selected: Callable[[Sequence[str]], None]) -> None:
+    def __init__(self, selected: Callable[[Sequence[str]], None], benchmarks: Mapping[str, Benchmark]) -> None:
         """``selected`` is told what the workers collected."""
         self._selected = selected
+        self._joint = joint_histories(benchmarks)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """A worker knows its items; all workers have the same."""
@@ -55,7 +77,7 @@ class Distributing:
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> BlockScheduling | None:
         """Schedule by blocks, unless the user asked for another mode by name."""
-        return BlockScheduling(config) if config.getoption("dist") == "load" else None
+        return BlockScheduling(config, self._joint) if config.getoption("dist") == "load" else None
 
 
 class BlockScheduling:
@@ -67,8 +89,9 @@ class BlockScheduling:
         units: blocks that no worker has yet, ``deque([[0, 1, 2], [3, 4]])``.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, joint: Container[str]) -> None:
         self.config = config
+        self._joint = joint
         self.numnodes = len(config.getoption("tx"))
         self.collection: list[str] | None = None
         self.registered: dict[WorkerController, list[str]] = {}
@@ -127,10 +150,10 @@ class BlockScheduling:
             if self._collected_differently():
                 return
             self.collection = next(iter(self.registered.values()))
-            block = blocks_of(self.collection, self.numnodes)
+            block = blocks_of(self.collection, self.numnodes, self._joint)
             units: dict[int, list[int]] = {}
             for index, nodeid in enumerate(self.collection):
-                units.setdefault(block[dialogue_of(nodeid)], []).append(index)
+                units.setdefault(block[unit_of(nodeid, self._joint)], []).append(index)
             self.units.extend(units.values())
             for node in self.nodes:  # one block for each before any gets a second
                 if self.units:

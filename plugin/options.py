@@ -41,6 +41,9 @@ def add_options(parser: pytest.Parser) -> None:
         "included; strict: the sane rule where those are wrong (default: reference)")  # fmt: skip
     add("--aggregation", metavar="NAME", default="paper", help="How scores are aggregated (default: paper; MT-Eval also has "
         "reference-code)")  # fmt: skip
+    add("--context-policy", choices=("whole", "left"), default="whole", help="Of a message that does not fit the model's context: "
+        "whole fails; left cuts it from its left, whole pieces and images at a time, instruction kept, and flags it "
+        "(MileBench's own rule; needs --model-arg image_tokens=N) (default: whole)")  # fmt: skip
     add("--concurrency", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests in flight at an endpoint; auto: "
         "as many as it bears (default: auto)")  # fmt: skip
     add("--batch-size", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests that a local model decodes "
@@ -52,6 +55,9 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         help="With -n, let several workers load a local model on the same device",
     )
+    add("--image-policy", metavar="POLICY", action="append", default=[], help="What is done to images, and flagged: resize=PIXELS "
+        "(of the longer side) or combine (those of a message in one grid picture; MileBench's combined set) (repeatable; "
+        "default: nothing)")  # fmt: skip
     add("--skip-bad-records", action="store_true", help="Leave out records of the data that cannot be used, and count them in "
         "the report (default: the first one ends the run)")  # fmt: skip
     add(

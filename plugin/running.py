@@ -18,8 +18,9 @@ from mmtests.fixtures.models.endpoint import Endpoint
 from mmtests.fixtures.scoring import Scoring
 from mmtests.fixtures.session import GIVEN, RUN, Given, Run
 from mmtests.fixtures.store import Store
+from mmtests.image import BadImage, Image, Source, check
 from mmtests.plugin.collecting import Collecting
-from mmtests.plugin.distribution import blocks_of, item_id
+from mmtests.plugin.distribution import blocks_of, item_id, joint_histories, unit_of
 from mmtests.plugin.settings import Settings
 
 
@@ -39,6 +40,8 @@ class Running:
         self._config, self._settings, self._model, self._scoring = config, settings, model, scoring
         self._collecting, self._store, self._benchmarks = collecting, store, benchmarks
         self._uses: Counter[str] = Counter()
+        self._bad: dict[str, str] = {}
+        """Dialogues with images that cannot be used, and why not."""
         limits = {
             (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
         }
@@ -69,13 +72,38 @@ class Running:
             item for node in session.items
             if (item := self._collecting.items.get(item_id(node.nodeid))) and not node.get_closest_marker("skip")
         ]  # fmt: skip
+        selected = self._with_sound_images(selected)
         self._uses.update(item.id for item in selected)
         selected = list({item.id: item for item in selected}.values())
         blocks: dict[int, list[Any]] = {}
-        numbers = blocks_of([item.id for item in selected], _workers(self._config))
+        joint = joint_histories(self._benchmarks)
+        numbers = blocks_of([item.id for item in selected], _workers(self._config), joint)
         for item in selected:
-            blocks.setdefault(numbers[item.dialogue.key], []).append(item)
+            blocks.setdefault(numbers[unit_of(item.id, joint)], []).append(item)
         self.engine.plan(blocks.values())
+
+    def _with_sound_images(self, selected: list[Item]) -> list[Item]:
+        """Those whose images can be used. Better one message now than an item that fails after hours.
+
+        A worker leaves it to the item that comes to such an image: it fails with the same words.
+
+        Raises:
+            pytest.UsageError: an image that cannot be used, unless such records are to be skipped.
+        """
+        skip = self._settings.skip_bad_records
+        if self._config.option.collectonly or (hasattr(self._config, "workerinput") and not skip):
+            return selected
+        seen: dict[Source, str | None] = {}
+        for dialogue in {item.dialogue.key: item.dialogue for item in selected}.values():
+            for image in dialogue.images:
+                if image.source not in seen:
+                    seen[image.source] = _fault(image)
+                if (fault := seen[image.source]) is None:
+                    continue
+                if not skip:
+                    raise pytest.UsageError(fault)
+                self._bad.setdefault(dialogue.key, fault)
+        return [item for item in selected if item.dialogue.key not in self._bad]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -105,6 +133,8 @@ class Running:
             else None
         )
         run.given = None
+        if isinstance(tested, Item) and (fault := self._bad.get(tested.dialogue.key)):
+            pytest.skip(f"bad record skipped: {fault}")
         if isinstance(tested, Item):
             run.given = Given(tested.id, "", tested.dialogue.setting, tested)
             if self._benchmarks[tested.dialogue.benchmark].owns(item.nodeid):
@@ -151,6 +181,14 @@ class Running:
             terminalreporter.write_line(
                 f"mmtests: the store {self._store.path} failed: {self._store.trouble}", yellow=True
             )
+
+
+def _fault(image: Image) -> str | None:
+    try:
+        check(image)
+    except BadImage as error:
+        return str(error)
+    return None
 
 
 def _workers(config: pytest.Config) -> int:

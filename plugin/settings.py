@@ -17,6 +17,7 @@ from mmtests.dialogue import SETTINGS, USUAL, Setting
 from mmtests.errors import UserError
 from mmtests.fixtures.models.pacing import Concurrency
 from mmtests.fixtures.models.registry import ModelSpec, resolve
+from mmtests.policies import ImagePolicies
 from mmtests.score import Mode
 
 
@@ -46,6 +47,9 @@ class Settings(Struct, frozen=True):
     concurrency: Concurrency
     share_devices: bool
     skip_bad_records: bool
+    images: ImagePolicies
+    cut_context: bool
+    """True: a message that does not fit is cut from its left."""
     run_dir: Path | None
     store: Path | None
 
@@ -82,6 +86,8 @@ def read_settings(config: pytest.Config, benchmarks: Mapping[str, Benchmark]) ->
         concurrency=option("--concurrency"),
         share_devices=option("--share-devices"),
         skip_bad_records=option("--skip-bad-records"),
+        images=_image_policies(option("--image-policy")),
+        cut_context=option("--context-policy") == "left",
         run_dir=_path(option("--run-dir"), config),
         store=None if store == "off" else _path(store, config) or config.rootpath / ".mmtests" / "store.sqlite",
     )
@@ -130,6 +136,19 @@ def _settings(written: Sequence[str], keyword: str) -> tuple[Setting, ...]:
         return tuple(setting for setting in SETTINGS if setting in named)
     # -k asks for the others, too.
     return tuple(setting for setting in SETTINGS if setting in USUAL or re.search(rf"\b{setting}\b", keyword))
+
+
+def _image_policies(written: Sequence[str]) -> ImagePolicies:
+    policies = ImagePolicies()
+    for policy in (one for entry in written for one in entry.split(",")):
+        name, _, value = policy.partition("=")
+        if policy == "combine":
+            policies = structs.replace(policies, combine=True)
+        elif name == "resize" and value.isdecimal() and int(value) > 0:
+            policies = structs.replace(policies, resize=int(value))
+        else:
+            raise UserError(f"--image-policy {policy}: it must be combine, or resize=PIXELS.")
+    return policies
 
 
 def _thresholds(

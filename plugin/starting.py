@@ -63,7 +63,7 @@ def _start(config: pytest.Config) -> None:
     store = None if settings.store is None else _store(settings.store, config)
     model, judge = _models(settings, benchmarks, store)
     scoring = Scoring(benchmarks, judge, rubrics, settings.mode)
-    collecting = Collecting(data, settings, scoring, benchmarks)
+    collecting = Collecting(data, settings, model, scoring, benchmarks)
     worker = hasattr(config, "workerinput")
     manager = config.pluginmanager
     running = Running(config, settings, model, scoring, collecting, store, benchmarks)
@@ -87,6 +87,7 @@ def _start(config: pytest.Config) -> None:
             records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
             mode=settings.mode, aggregation=settings.aggregation, not_scored=left_out, unrun=unrun,
             available=collecting.available,
+            skipped=[one for loaded in data.values() for one in loaded.skipped],
         )  # fmt: skip
 
     receiving = Receiving(folder, benchmarks, collecting, summary)
@@ -94,7 +95,7 @@ def _start(config: pytest.Config) -> None:
     if manager.hasplugin("xdist"):
         from mmtests.plugin.distribution import Distributing
 
-        manager.register(Distributing(receiving.select), "mmtests-distributing")
+        manager.register(Distributing(receiving.select, benchmarks), "mmtests-distributing")
     if progress_wanted(config):
         manager.register(Progressing(config, running.counts), "mmtests-progress")
 
@@ -169,6 +170,8 @@ def _describe(
         "settings": settings.settings,
         "scoring": settings.mode,
         "aggregation": settings.aggregation,
+        "images": settings.images,
+        "context": "left" if settings.cut_context else "whole",
         "judge": dict(judge.asking.identity) if judge else PROXY,
         "rubrics": {name: digests(one) for name, one in rubrics.items()},
         "limit": settings.limit,

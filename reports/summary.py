@@ -47,6 +47,8 @@ class RunSummary(Struct, frozen=True):
     """Why items are ``failed`` or ``unjudged``, most frequent first."""
     benchmarks: tuple[BenchmarkSummary, ...]
     own: tuple[OwnAbility, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Bad records of the data that were left out on request, each with what is wrong with it."""
 
 
 def summarise(
@@ -60,6 +62,7 @@ def summarise(
     not_scored: Mapping[str, int],
     unrun: Sequence[Record] = (),
     available: int,
+    skipped: Sequence[str] = (),
 ) -> RunSummary:
     """Aggregate a run's records.
 
@@ -92,6 +95,7 @@ def summarise(
             if (own := [record for record in (*ordered, *unrun) if record.benchmark == name])
         ),
         _own([record for record in ordered if record.benchmark == OWN]),
+        tuple(skipped),
     )
 
 

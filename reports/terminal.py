@@ -6,13 +6,13 @@ import io
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 
 from mmtests.reports.summary import RunSummary
-from mmtests.summary import BenchmarkSummary, Cell, Gap, Line, Row
+from mmtests.summary import BenchmarkSummary, Cell, Gap, Line, Row, Table
 
 _SHOWN_ERRORS = 5
-_PROXY_NOTE = "~ proxy: ROUGE-L against the reference reply, on the judge's scale. Not comparable with judged scores."
+_PROXY_NOTE = "~ proxy: a likeness to the reference reply, on the judge's scale. Not comparable with judged scores."
 
 
 def render(summary: RunSummary, width: int, color: bool) -> str:
@@ -29,6 +29,10 @@ def render(summary: RunSummary, width: int, color: bool) -> str:
         _details(console, benchmark)
         for line in benchmark.lines:
             _line(console, line)
+        for further in benchmark.tables:
+            _further(console, further)
+        for note in benchmark.notes:
+            console.print(note, markup=False)
     _own(console, summary)
     for note in _notes(summary):
         console.print(note, markup=False)
@@ -38,10 +42,11 @@ def render(summary: RunSummary, width: int, color: bool) -> str:
 def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummary) -> None:
     judged = f"judge {summary.judge}" if summary.judge else "no judge"
     part = f", {summary.selected} of {summary.available} items" if summary.selected < summary.available else ""
-    title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}{part}"
-    table = Table(title=title, title_justify="left", title_style="bold")
+    unit = f", {benchmark.unit}" if benchmark.unit else ""
+    title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}{part}{unit}"
+    table = Grid(title=title, title_justify="left", title_style="bold")
     table.add_column("setting")
-    table.add_column("Avg.", justify="right")
+    table.add_column(benchmark.average_title, justify="right")
     for column in benchmark.columns:
         table.add_column(column, justify="right")
     for row in benchmark.rows:
@@ -87,10 +92,25 @@ def _line(console: Console, line: Line) -> None:
     console.print(f"{line.title}, {line.setting}: {points}", markup=False)
 
 
+def _further(console: Console, further: Table) -> None:
+    shown = Grid(title=further.title, title_justify="left")
+    shown.add_column("")
+    for column in further.columns:
+        shown.add_column(column, justify="right")
+    for name, cells in further.rows.items():
+        shown.add_row(name, *_cells(cells, further.columns))
+    for name, figures in further.published.items():
+        printed = (f"{figures[column]:g}" if column in figures else "" for column in further.columns)
+        shown.add_row(f"{name} (paper)", *printed, style="dim")
+    console.print(shown)
+    if further.note:
+        console.print(further.note, markup=False)
+
+
 def _own(console: Console, summary: RunSummary) -> None:
     if not summary.own:
         return
-    table = Table(title=f"Own tests: {summary.model}", title_justify="left", title_style="bold")
+    table = Grid(title=f"Own tests: {summary.model}", title_justify="left", title_style="bold")
     for column in ("ability", "mean", "scale", "scored"):
         table.add_column(column, justify="left" if column == "ability" else "right")
     for own in summary.own:
@@ -104,6 +124,8 @@ def _notes(summary: RunSummary) -> Iterator[str]:
     yield "outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in summary.outcomes.items())
     if summary.flags:
         yield "flags: " + ", ".join(f"{count} {flag}" for flag, count in summary.flags.items())
+    if summary.skipped:
+        yield f"skipped: {len(summary.skipped)} bad records of the data, in summary.json. The first: {summary.skipped[0]}"
     for reason, count in summary.not_scored.items():
         yield f"not scored: {count} items: {reason}"
     rows: list[Row] = [row for benchmark in summary.benchmarks for row in benchmark.rows]

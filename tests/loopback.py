@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import threading
 import time
@@ -10,6 +12,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from PIL import Image as pillow
+from PIL.Image import Image
 
 
 @dataclass
@@ -125,5 +130,39 @@ def verdict(score: object, rationale: str = "Because.") -> Answer:
 
 def last_user(request: dict[str, Any]) -> str:
     """The text of a request's last message."""
-    text: str = request["messages"][-1]["content"]
-    return text
+    return text_of(request["messages"][-1])
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """A message's text, its parts joined."""
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if part["type"] == "text")
+
+
+def pictures(message: dict[str, Any]) -> list[Image]:
+    """The pictures of a message, decoded, in order."""
+    content = message["content"]
+    parts = [] if isinstance(content, str) else [part for part in content if part["type"] == "image_url"]
+    return [_opened(part["image_url"]["url"]) for part in parts]
+
+
+def _opened(url: str) -> Image:
+    head, _, data = url.partition(",")
+    assert head.startswith("data:image/")
+    assert head.endswith(";base64")
+    return pillow.open(io.BytesIO(base64.b64decode(data, validate=True))).convert("RGB")
+
+
+def order(message: dict[str, Any]) -> list[Any]:
+    """What a message is made of, in order: its texts, and for each picture the colour of its middle."""
+    content = message["content"]
+    if isinstance(content, str):
+        return [content]
+    return [part["text"] if part["type"] == "text" else middle(_opened(part["image_url"]["url"])) for part in content]
+
+
+def middle(picture: Image) -> Any:
+    """The colour at a picture's centre, (red, green, blue)."""
+    return picture.getpixel((picture.width // 2, picture.height // 2))
