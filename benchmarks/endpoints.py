@@ -43,9 +43,9 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
+def endpoint(latency: float = LATENCY) -> Iterator[str]:
     """The address of a server in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.server", str(LATENCY)]
+    command = [sys.executable, "-m", "benchmarks.server", str(latency)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -92,9 +92,12 @@ class Collecting:
         """Those made so far, by item id."""
 
     @property
-    def available(self) -> int:
-        """Items in the data, before anything is selected."""
-        return sum(1 for loaded in self._data.values() for dialogue in loaded.dialogues for _ in dialogue.items)
+    def available(self) -> dict[str, int]:
+        """Items in the data by benchmark, before anything is selected."""
+        return {
+            name: sum(turn.scored for dialogue in loaded.dialogues for turn in dialogue.turns)
+            for name, loaded in self._data.items()
+        }
 
     def pytest_report_collectionfinish(self, config: pytest.Config) -> str | None:
         """Say so if the session has none of what the header promises."""

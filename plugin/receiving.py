@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
@@ -21,8 +20,8 @@ INCOMPLETE = 11
 """Exit status of a run in which items were not answered or not judged, and nothing else failed that is not of this
 suite. Pytest owns 0 to 6; 10 is for gates."""
 
-Summarise = Callable[[Sequence[Record], Mapping[str, int], Sequence[Record]], RunSummary]
-"""From records, the reasons of items left out, and stand-ins for items that were not run."""
+Summarise = Callable[[Sequence[Record], Mapping[str, str], Sequence[Record]], RunSummary]
+"""From records, the items left out with their reasons, and stand-ins for items that were not run."""
 
 
 class Receiving:
@@ -117,7 +116,7 @@ class Receiving:
             self._trouble = self._collecting.nothing_selected(session.config)
         unrun = [name for name in self._selected if name not in self._records and name not in self._left_out]
         stand_ins = [record for name in unrun if (record := self._stand_in(name, "not run"))]
-        self._summary = self._summarise(list(self._records.values()), Counter(self._left_out.values()), stand_ins)
+        self._summary = self._summarise(list(self._records.values()), self._left_out, stand_ins)
         try:
             self._folder.write(SUMMARY, self._summary)
             self._folder.close()

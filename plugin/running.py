@@ -45,7 +45,7 @@ class Running:
         limits = {
             (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
         }
-        self.engine = Engine(model, scoring, limits)
+        self.engine = Engine(model, scoring, limits, settings.cut_context)
         config.stash[RUN] = Run(self.engine, settings.thresholds)
 
     @property
@@ -56,7 +56,7 @@ class Running:
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, and how it is scored."""
         settings = self._settings
-        judge = settings.judge.alias if settings.judge else "none, judged tasks are scored by proxy (ROUGE-L)"
+        judge = settings.judge.alias if settings.judge else "none, judged tasks are scored by proxy"
         limit = settings.model.arguments.get("max_new_tokens")
         cut = f" (at most {limit} new tokens instead of the benchmarks' own limits)" if limit else ""
         return [f"mmtests: model {settings.model.alias}{cut}, judge {judge}, scoring mode {settings.mode}"]

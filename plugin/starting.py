@@ -62,6 +62,8 @@ def _start(config: pytest.Config) -> None:
         rubrics = {name: benchmarks[name].rubrics(settings.rubrics) for name in data}
     store = None if settings.store is None else _store(settings.store, config)
     model, judge = _models(settings, benchmarks, store)
+    if settings.cut_context and (obstacle := model.model.cannot_cut):
+        raise UserError(f"--context-policy left: {obstacle}")
     scoring = Scoring(benchmarks, judge, rubrics, settings.mode)
     collecting = Collecting(data, settings, model, scoring, benchmarks)
     worker = hasattr(config, "workerinput")
@@ -82,10 +84,10 @@ def _start(config: pytest.Config) -> None:
     except OSError as error:
         raise UserError(f"the run folder {folder.path} cannot be written: {error.strerror}") from error
 
-    def summary(records: Sequence[Record], left_out: Mapping[str, int], unrun: Sequence[Record]) -> RunSummary:
+    def summary(records: Sequence[Record], left_out: Mapping[str, str], unrun: Sequence[Record]) -> RunSummary:
         return summarise(
             records, benchmarks, model=settings.model.alias, judge=settings.judge.alias if settings.judge else None,
-            mode=settings.mode, aggregation=settings.aggregation, not_scored=left_out, unrun=unrun,
+            mode=settings.mode, aggregation=settings.aggregation, left_out=left_out, unrun=unrun,
             available=collecting.available,
             skipped=[one for loaded in data.values() for one in loaded.skipped],
         )  # fmt: skip

@@ -36,13 +36,14 @@ class RunSummary(Struct, frozen=True):
     """False if a selected item has no score, whether it was run or not."""
     not_run: int
     """Selected items that the session ended before."""
-    selected: int
-    available: int
-    """Items of the benchmarks in the data and settings of the run. More than ``selected``: the figures are of a part."""
+    selected: Mapping[str, int]
+    """Items that were selected, by benchmark."""
+    available: Mapping[str, int]
+    """Items in the data and settings of the run, by benchmark. More than ``selected``: its figures are of a part."""
     outcomes: Mapping[str, int]
     flags: Mapping[str, int]
     not_scored: Mapping[str, int]
-    """Items that the run left out, by reason."""
+    """How many items the run left out, by reason."""
     errors: Mapping[str, int]
     """Why items are ``failed`` or ``unjudged``, most frequent first."""
     benchmarks: tuple[BenchmarkSummary, ...]
@@ -59,20 +60,22 @@ def summarise(
     judge: str | None,
     mode: Mode,
     aggregation: str,
-    not_scored: Mapping[str, int],
+    left_out: Mapping[str, str],
     unrun: Sequence[Record] = (),
-    available: int,
+    available: Mapping[str, int],
     skipped: Sequence[str] = (),
 ) -> RunSummary:
     """Aggregate a run's records.
 
     Args:
+        left_out: item ids with the reason why the run left them out.
         aggregation: by name; a benchmark without one of that name uses its paper's.
         unrun: stand-ins for the selected items that were not run; they count as selected and as nothing else.
     """
     ordered = sorted(records, key=lambda record: record.id)  # the same sums in the same order, however they came in
     counts = Counter(record.outcome for record in ordered)
-    selected = sum(record.benchmark != OWN for record in ordered) + len(unrun) + sum(not_scored.values())
+    selected = Counter(record.benchmark for record in (*ordered, *unrun) if record.benchmark != OWN)
+    selected += Counter(name.partition("/")[0] for name in left_out)
     errors = Counter(f"{record.outcome}: {record.error}" for record in ordered if record.error)
     return RunSummary(
         model,
@@ -81,11 +84,11 @@ def summarise(
         any(record.sample for record in ordered),
         counts["failed"] == counts["unjudged"] == len(unrun) == 0,
         len(unrun),
-        selected,
+        dict(selected),
         available,
         {outcome: counts[outcome] for outcome in OUTCOMES},
         dict(sorted(Counter(flag for record in ordered for flag in record.flags).items())),
-        not_scored,
+        dict(Counter(left_out.values())),
         dict(errors.most_common()),
         tuple(
             benchmark.summarise(

@@ -41,7 +41,8 @@ def render(summary: RunSummary, width: int, color: bool) -> str:
 
 def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummary) -> None:
     judged = f"judge {summary.judge}" if summary.judge else "no judge"
-    part = f", {summary.selected} of {summary.available} items" if summary.selected < summary.available else ""
+    selected, available = _counts(summary, benchmark.benchmark)
+    part = f", {selected} of {available} items" if selected < available else ""
     unit = f", {benchmark.unit}" if benchmark.unit else ""
     title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}{part}{unit}"
     table = Grid(title=title, title_justify="left", title_style="bold")
@@ -133,11 +134,13 @@ def _notes(summary: RunSummary) -> Iterator[str]:
         yield _PROXY_NOTE
     if any(benchmark.aggregation != "paper" for benchmark in summary.benchmarks):
         yield f"aggregation: {', '.join(benchmark.aggregation for benchmark in summary.benchmarks)}, not the paper's"
-    if summary.selected < summary.available and summary.benchmarks:
-        yield (
-            f"PARTIAL: {summary.selected} of {summary.available} items were selected (-k, --limit, ...). Averages are over these, "
-            f"and not comparable with averages over all."
-        )
+    for benchmark in summary.benchmarks:
+        selected, available = _counts(summary, benchmark.benchmark)
+        if selected < available:
+            yield (
+                f"PARTIAL: {selected} of {available} items of {benchmark.title} were selected (-k, --limit, ...). Averages are "
+                f"over these, and not comparable with averages over all."
+            )
     if summary.mode != "reference":
         yield f"scoring mode: {summary.mode}, not the published rules"
     if summary.sample:
@@ -151,6 +154,11 @@ def _notes(summary: RunSummary) -> Iterator[str]:
             yield f"  {count} x {error}"
         if len(summary.errors) > _SHOWN_ERRORS:
             yield f"  and {len(summary.errors) - _SHOWN_ERRORS} other reasons, in summary.json"
+
+
+def _counts(summary: RunSummary, benchmark: str) -> tuple[int, int]:
+    """Items of a benchmark that were selected, and that there are."""
+    return summary.selected.get(benchmark, 0), summary.available.get(benchmark, 0)
 
 
 def _mean(cell: Cell) -> str:
