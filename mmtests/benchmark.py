@@ -86,15 +86,24 @@ class Benchmark(ABC):
     sample: ClassVar[Path]
     """The folder of the embedded sample, in the official file format."""
 
-    def owns(self, nodeid: str) -> bool:
-        """True for a pytest node of the benchmark's own test modules, which stand beside its class."""
+    def owns(self, nodeid: str, root: Path) -> bool:
+        """True for a pytest node of the benchmark's own test modules, which stand beside its class.
+
+        Args:
+            root: pytest's root folder. What is collected from elsewhere goes by its file's name alone.
+        """
         package = type(self).__module__.split(".")[-2]
-        return nodeid.partition("::")[0].replace("\\", "/").split("/")[-2:-1] == [package]
+        file = nodeid.partition("::")[0].replace("\\", "/")
+        if "/" in file:
+            return file.split("/")[-2] == package
+        return file == f"test_{package}.py" and not (root / file).exists()
 
     @abstractmethod
     def recognises(self, folder: Path) -> bool:
         """True if the folder holds at least one of the benchmark's files."""
 
+    rubric_files: ClassVar[tuple[str, ...]] = ()
+    """Names of the judge prompts that may stand in place of our own: a folder that has any of them is meant for it."""
     proxy_name: ClassVar[str] = "rouge-l"
     """What ``proxy`` measures."""
     one_history: ClassVar[bool] = False

@@ -9,8 +9,12 @@ import base64
 import binascii
 import hashlib
 import io
+import lzma
 import math
+import os
+import struct
 import zipfile
+import zlib
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,7 +221,10 @@ def _member(archive: str, name: str) -> bytes:
             return _sane(file.read(MOST_BYTES + 1), f"{name} in {archive}")
     except KeyError:
         raise _Fault(f"{archive} has no {name}", "Is the download complete?") from None
-    except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (
+        OSError, zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, zlib.error,
+        lzma.LZMAError,
+    ) as error:  # fmt: skip
         raise _Fault(f"{name} in {archive} cannot be read: {error}", "Is the download complete?") from error
 
 
@@ -359,17 +366,22 @@ class Folder:
         return File(str(path))
 
     def _names(self, parent: Path, written: str) -> frozenset[str]:
-        """Files of a folder, links included only if they stay inside."""
+        """Files of a folder, links included only if they lead to a file that is inside."""
         try:
-            if not parent.resolve().is_relative_to(self._root):
+            if not self._inside(parent):
                 raise ValueError(f"the path {written!r} leads out of the folder {self._root}")
-            entries = list(parent.iterdir()) if parent.is_dir() else []
+            with os.scandir(parent) as entries:  # which knows links and folders without a look at each
+                return frozenset(
+                    entry.name
+                    for entry in entries
+                    if (self._inside(entry) and os.path.isfile(entry) if entry.is_symlink() else not entry.is_dir())
+                )
         except OSError:
             return frozenset()
-        return frozenset(one.name for one in entries if not one.is_symlink() or self._inside(one))
 
-    def _inside(self, link: Path) -> bool:
-        return link.resolve().is_relative_to(self._root)
+    def _inside(self, path: str | os.PathLike[str]) -> bool:
+        # Path.resolve would raise for a link that leads to itself.
+        return Path(os.path.realpath(path)).is_relative_to(self._root)
 
 
 class Archive:
@@ -383,13 +395,14 @@ class Archive:
         self._path = path
         try:
             with zipfile.ZipFile(path) as opened:
-                self._names = frozenset(opened.namelist())
-        except (zipfile.BadZipFile, OSError) as error:
+                names = opened.namelist()
+        except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, struct.error) as error:
             raise ValueError(f"it cannot be read as a zip archive: {error}") from error
-        for name in self._names:
+        for name in names:
             pure = Path(name)
             if pure.is_absolute() or ".." in pure.parts or "\\" in name:
                 raise ValueError(f"its member {name!r} would be written outside of the folder it is unpacked into")
+        self._names = frozenset(name for name in names if not name.endswith("/"))  # without the folders
 
     def find(self, written: str) -> Member | None:
         """The member, or None if there is none."""

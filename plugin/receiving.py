@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -28,8 +29,15 @@ class Receiving:
     """In the controller, or in the only process."""
 
     def __init__(
-        self, folder: RunFolder, benchmarks: Mapping[str, Benchmark], collecting: Collecting, summarise: Summarise
+        self,
+        folder: RunFolder,
+        benchmarks: Mapping[str, Benchmark],
+        collecting: Collecting,
+        summarise: Summarise,
+        root: Path,
     ) -> None:
+        """``root``: pytest's root folder."""
+        self._root = root
         self._folder, self._benchmarks, self._summarise = folder, benchmarks, summarise
         self._collecting = collecting
         self._selected: dict[str, None] = {}
@@ -47,7 +55,7 @@ class Receiving:
     def select(self, nodeids: Iterable[str]) -> None:
         """Know which items are selected. With workers, what the first of them collected."""
         for nodeid in nodeids:
-            if (parsed := self._parsed(item_id(nodeid))) and self._benchmarks[parsed[0]].owns(nodeid):
+            if (parsed := self._parsed(item_id(nodeid))) and self._benchmarks[parsed[0]].owns(nodeid, self._root):
                 self._selected[item_id(nodeid)] = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -86,7 +94,11 @@ class Receiving:
         if report.when in ("setup", "call", "teardown"):
             return None
         record = self._stand_in(item_id(report.nodeid), "its worker died")
-        return record if record is not None and self._benchmarks[record.benchmark].owns(report.nodeid) else None
+        return (
+            record
+            if record is not None and self._benchmarks[record.benchmark].owns(report.nodeid, self._root)
+            else None
+        )
 
     def _parsed(self, name: str) -> tuple[str, str, str, str, int] | None:
         """Benchmark, task, setting, dialogue and turn of an item id."""

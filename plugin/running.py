@@ -137,7 +137,7 @@ class Running:
             pytest.skip(f"bad record skipped: {fault}")
         if isinstance(tested, Item):
             run.given = Given(tested.id, "", tested.dialogue.setting, tested)
-            if self._benchmarks[tested.dialogue.benchmark].owns(item.nodeid):
+            if self._benchmarks[tested.dialogue.benchmark].owns(item.nodeid, self._config.rootpath):
                 item.stash[GIVEN] = (
                     run.given
                 )  # a team's own test of the same item passes or fails, and is no score of it

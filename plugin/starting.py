@@ -59,7 +59,7 @@ def _start(config: pytest.Config) -> None:
     data = load_data(settings, benchmarks)
     rubrics: dict[str, Mapping[str, Rubric]] = {}
     if settings.judge is not None:
-        rubrics = {name: benchmarks[name].rubrics(settings.rubrics) for name in data}
+        rubrics = _rubrics(settings.rubrics, [benchmarks[name] for name in data])
     store = None if settings.store is None else _store(settings.store, config)
     model, judge = _models(settings, benchmarks, store)
     if settings.cut_context and (obstacle := model.model.cannot_cut):
@@ -92,7 +92,7 @@ def _start(config: pytest.Config) -> None:
             skipped=[one for loaded in data.values() for one in loaded.skipped],
         )  # fmt: skip
 
-    receiving = Receiving(folder, benchmarks, collecting, summary)
+    receiving = Receiving(folder, benchmarks, collecting, summary, config.rootpath)
     manager.register(receiving, "mmtests-receiving")
     if manager.hasplugin("xdist"):
         from mmtests.plugin.distribution import Distributing
@@ -100,6 +100,25 @@ def _start(config: pytest.Config) -> None:
         manager.register(Distributing(receiving.select, benchmarks), "mmtests-distributing")
     if progress_wanted(config):
         manager.register(Progressing(config, running.counts), "mmtests-progress")
+
+
+def _rubrics(folder: Path | None, benchmarks: Sequence[Benchmark]) -> dict[str, Mapping[str, Rubric]]:
+    """Each benchmark's judge prompts: those of the user's folder for the benchmarks it is meant for, else our own.
+
+    Raises:
+        UserError: the folder is meant for none of them, or lacks a file of one.
+    """
+    meant = {
+        one.name
+        for one in benchmarks
+        if folder is not None and any((folder / name).is_file() for name in one.rubric_files)
+    }
+    if folder is not None and not meant:
+        known = "; ".join(f"{one.name}: {', '.join(one.rubric_files)}" for one in benchmarks if one.rubric_files)
+        raise UserError(
+            f"--rubrics {folder}: it holds none of the judge prompts that a benchmark has. They are {known}."
+        )
+    return {one.name: one.rubrics(folder if one.name in meant else None) for one in benchmarks}
 
 
 def _store(path: Path, config: pytest.Config) -> Store:

@@ -1,4 +1,4 @@
-"""MMDU."""
+"""MMDU: A Multi-Turn Multi-Image Dialog Understanding Benchmark (Liu et al., arXiv 2406.11833)."""
 
 from mmtests.mmdu.benchmark import MMDU
 

@@ -10,7 +10,7 @@ from mmtests.benchmark import Benchmark, Judging, Loaded
 from mmtests.dialogue import BLIND, SINGLE, Item, Message, Setting
 from mmtests.errors import BadRecords
 from mmtests.mmreason.aggregate import AGGREGATIONS, summarise
-from mmtests.mmreason.judging import judge_answer, judge_steps, load_rubrics
+from mmtests.mmreason.judging import RUBRIC_FILES, judge_answer, judge_steps, load_rubrics
 from mmtests.mmreason.load import files, load
 from mmtests.mmreason.proxy import final_answer, matches
 from mmtests.mmreason.tasks import ANSWER, TASKS
@@ -28,6 +28,7 @@ class MMReason(Benchmark):
     settings: ClassVar[tuple[Setting, ...]] = (SINGLE, BLIND)
     aggregations = AGGREGATIONS
     sample = Path(__file__).parent / "sample"
+    rubric_files = RUBRIC_FILES
     proxy_name = "final-answer"
     one_history = True
 

@@ -39,6 +39,7 @@ _RUBRICS = {
     "steps": ("question", "reference_steps", "response"),
 }
 """Name to the places that the template has."""
+RUBRIC_FILES = tuple(f"mmreason_{name}.md" for name in _RUBRICS)
 
 _LABEL = re.compile(
     r"^[*_`\s]*(?:the\s+)?(?:extracted\s+|final\s+)?answer(?:\s+is)?[*_`\s]*[:=][*_`\s]*", re.IGNORECASE

@@ -12,7 +12,7 @@ from mmtests.errors import BadRecords
 from mmtests.mt_eval.aggregate import AGGREGATIONS, summarise
 from mmtests.mt_eval.classification import names_label
 from mmtests.mt_eval.instructions import follows
-from mmtests.mt_eval.judging import judge_request, load_rubrics
+from mmtests.mt_eval.judging import RUBRIC_FILES, judge_request, load_rubrics
 from mmtests.mt_eval.load import FILES, load
 from mmtests.mt_eval.replies import read_replies
 from mmtests.mt_eval.tasks import RECOLLECTION_CLS, RULED, TASKS
@@ -33,6 +33,7 @@ class MTEval(Benchmark):
     settings: ClassVar[tuple[Setting, ...]] = (MULTI, SINGLE, GOLD)
     aggregations = AGGREGATIONS
     sample = Path(__file__).parent / "sample"
+    rubric_files = RUBRIC_FILES
 
     def recognises(self, folder: Path) -> bool:
         return any((folder / name).is_file() for name in FILES)

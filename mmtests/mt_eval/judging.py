@@ -23,6 +23,7 @@ _RUBRICS = {
     "follow-up": (("conversation", "num_words", "num_sent"), "mt-bench_evaluation.txt"),
 }
 """Name to the places that the template has, and the official file's name."""
+RUBRIC_FILES = tuple(official for _, official in _RUBRICS.values())
 
 
 def load_rubrics(override: Path | None) -> dict[str, Rubric]:
