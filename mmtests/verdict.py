@@ -46,6 +46,13 @@ def read_score(text: str, scale: Scale, key: str = "Score", rationale_key: str =
     Raises:
         Unreadable: no such object, several candidates for the score, no number, or a number outside the scale.
     """
+    return read_object(text, scale, key, rationale_key)[0]
+
+
+def read_object(
+    text: str, scale: Scale, key: str = "Score", rationale_key: str = "Rationale"
+) -> tuple[Reading, Mapping[str, Any]]:
+    """As ``read_score``, and with it the whole object that the number was in, its names in lower case."""
     whole = _bare_object(text)
     found, rest = ([whole], "") if whole is not None else _embedded(_without_fence(text)[:_LONGEST])
     keyed = [(value, thing) for thing in found if (value := _look_up(thing, key)) is not None]
@@ -65,7 +72,8 @@ def read_score(text: str, scale: Scale, key: str = "Score", rationale_key: str =
     if number not in scale:
         raise Unreadable(f"{key!r} is {number:g}, outside the scale {scale}")
     how: Literal["strict", "lenient"] = "lenient" if whole is None else "strict"
-    return Reading(number, str(_look_up(thing, rationale_key) or ""), how)
+    reading = Reading(number, str(_look_up(thing, rationale_key) or ""), how)
+    return reading, {str(name).casefold(): content for name, content in thing.items()}
 
 
 def _bare_object(text: str) -> dict[str, Any] | None:

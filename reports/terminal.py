@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -45,24 +45,47 @@ def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummar
     part = f", {selected} of {available} items" if selected < available else ""
     unit = f", {benchmark.unit}" if benchmark.unit else ""
     title = f"{benchmark.title}{' (embedded sample)' if summary.sample else ''}: {summary.model}, {judged}{part}{unit}"
-    table = Grid(title=title, title_justify="left", title_style="bold")
-    table.add_column("setting")
-    table.add_column(benchmark.average_title, justify="right")
-    for column in benchmark.columns:
-        table.add_column(column, justify="right")
-    for row in benchmark.rows:
-        table.add_row(row.setting, _number(row.average, row.proxy), *_cells(row.cells, benchmark.columns))
-    if benchmark.gaps:
-        table.add_section()
-    for gap in benchmark.gaps:
-        table.add_row(
-            f"{gap.setting} - {gap.minus}", _signed(gap.average, gap.proxy), *_gap_cells(gap, benchmark.columns)
-        )
-    table.add_section()
-    for row in benchmark.rows:
-        counts = [f"{c.scored}/{c.selected}" if (c := row.cells.get(name)) else "" for name in benchmark.columns]
-        table.add_row(f"scored, {row.setting}", "", *counts, style="dim")
+    columns = benchmark.columns
+    rows = [[row.setting, _number(row.average, row.proxy), *_cells(row.cells, columns)] for row in benchmark.rows]
+    gaps = [
+        [f"{gap.setting} - {gap.minus}", _signed(gap.average, gap.proxy), *_gap_cells(gap, columns)]
+        for gap in benchmark.gaps
+    ]
+    counts = [
+        [
+            f"scored, {row.setting}",
+            "",
+            *(f"{c.scored}/{c.selected}" if (c := row.cells.get(name)) else "" for name in columns),
+        ]
+        for row in benchmark.rows
+    ]
+    _grid(console, title, ["setting", benchmark.average_title, *columns], [rows, gaps, counts], bold=True)
+
+
+def _grid(
+    console: Console, title: str, header: Sequence[str], sections: Sequence[Sequence[Sequence[str]]], bold: bool = False
+) -> None:
+    """A table; turned on its side where it is wider than the terminal."""
+    lines = [header, *(line for section in sections for line in section)]
+    if sum(_width(column) + 3 for column in zip(*lines, strict=True)) + 1 > console.width:
+        header, *turned = ([*column] for column in zip(*lines, strict=True))
+        sections = [turned]
+    console.print(title, style="bold" if bold else "italic", markup=False)
+    table = Grid()
+    for number, name in enumerate(header):
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for section in sections:
+        if section:
+            table.add_section()
+        for line in section:
+            table.add_row(*line)
     console.print(table)
+
+
+def _width(column: Sequence[str]) -> int:
+    """Columns of the terminal that it needs: its head may break between words, its figures may not."""
+    head, *cells = column
+    return max(len(word) for text in (*head.split(), *cells, "") for word in [text])
 
 
 def _cells(cells: Mapping[str, Cell], columns: tuple[str, ...]) -> Iterator[str]:
@@ -94,16 +117,12 @@ def _line(console: Console, line: Line) -> None:
 
 
 def _further(console: Console, further: Table) -> None:
-    shown = Grid(title=further.title, title_justify="left")
-    shown.add_column("")
-    for column in further.columns:
-        shown.add_column(column, justify="right")
-    for name, cells in further.rows.items():
-        shown.add_row(name, *_cells(cells, further.columns))
-    for name, figures in further.published.items():
-        printed = (f"{figures[column]:g}" if column in figures else "" for column in further.columns)
-        shown.add_row(f"{name} (paper)", *printed, style="dim")
-    console.print(shown)
+    computed = [[name, *_cells(cells, further.columns)] for name, cells in further.rows.items()]
+    printed = [
+        [f"{name} (paper)", *(f"{figures[column]:g}" if column in figures else "" for column in further.columns)]
+        for name, figures in further.published.items()
+    ]
+    _grid(console, further.title, ["", *further.columns], [computed, printed])
     if further.note:
         console.print(further.note, markup=False)
 
@@ -111,7 +130,8 @@ def _further(console: Console, further: Table) -> None:
 def _own(console: Console, summary: RunSummary) -> None:
     if not summary.own:
         return
-    table = Grid(title=f"Own tests: {summary.model}", title_justify="left", title_style="bold")
+    console.print(f"Own tests: {summary.model}", style="bold", markup=False)
+    table = Grid()
     for column in ("ability", "mean", "scale", "scored"):
         table.add_column(column, justify="left" if column == "ability" else "right")
     for own in summary.own:
