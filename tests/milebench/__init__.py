@@ -1,0 +1,1 @@
+"""Tests of MileBench: its files, prompts, rules and tables."""
