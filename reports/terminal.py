@@ -54,7 +54,7 @@ def _abilities(console: Console, benchmark: BenchmarkSummary, summary: RunSummar
     counts = [
         [
             f"scored, {row.setting}",
-            "",
+            next((f"{c.scored}/{c.selected}" for name, c in row.cells.items() if name not in columns), ""),
             *(f"{c.scored}/{c.selected}" if (c := row.cells.get(name)) else "" for name in columns),
         ]
         for row in benchmark.rows
