@@ -35,7 +35,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--limit", metavar="N", type=_positive, help="Only the first N dialogues of each task and setting")
     add("--sample", metavar="N", type=_positive, help="Only N random dialogues of each task and setting")
     add("--seed", metavar="S", type=int, default=0, help="Seed of --sample (default: 0)")
-    add("--threshold", metavar="X", type=float, help="Score from which an item passes, on its native scale (default: "
+    add("--threshold", metavar="X", type=float, help="Score from which a selected item passes, on its native scale (default: "
         "[tool.mmtests.thresholds], else the benchmark's)")  # fmt: skip
     add("--scoring", choices=("reference", "strict"), default="reference", help="reference: the official scorers, quirks "
         "included; strict: the sane rule where those are wrong (default: reference)")  # fmt: skip

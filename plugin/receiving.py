@@ -35,9 +35,14 @@ class Receiving:
         collecting: Collecting,
         summarise: Summarise,
         root: Path,
+        threshold: float | None = None,
     ) -> None:
-        """``root``: pytest's root folder."""
-        self._root = root
+        """
+        Args:
+            root: pytest's root folder.
+            threshold: of all selected items, if the user set one.
+        """
+        self._root, self._threshold = root, threshold
         self._folder, self._benchmarks, self._summarise = folder, benchmarks, summarise
         self._collecting = collecting
         self._selected: dict[str, None] = {}
@@ -53,10 +58,20 @@ class Receiving:
         self.select(item.nodeid for item in session.items)
 
     def select(self, nodeids: Iterable[str]) -> None:
-        """Know which items are selected. With workers, what the first of them collected."""
+        """Know which items are selected. With workers, what the first of them collected.
+
+        Raises:
+            pytest.UsageError: the user's threshold is outside of a selected item's scale.
+        """
         for nodeid in nodeids:
             if (parsed := self._parsed(item_id(nodeid))) and self._benchmarks[parsed[0]].owns(nodeid, self._root):
                 self._selected[item_id(nodeid)] = None
+                scale = self._benchmarks[parsed[0]].tasks[parsed[1]].scale
+                if self._threshold is not None and self._threshold not in scale:
+                    raise pytest.UsageError(
+                        f"--threshold {self._threshold:g}: outside the scale {scale} of {parsed[0]}/{parsed[1]}. Select tasks "
+                        f"of one scale (-k), or set thresholds in [tool.mmtests.thresholds]."
+                    )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the record, on disk before anything else happens."""

@@ -42,6 +42,8 @@ class Settings(Struct, frozen=True):
     seed: int
     thresholds: Mapping[tuple[str, str], float]
     """By benchmark and task."""
+    threshold: float | None
+    """Of all selected items, if the user set one."""
     mode: Mode
     aggregation: str
     concurrency: Concurrency
@@ -81,6 +83,7 @@ def read_settings(config: pytest.Config, benchmarks: Mapping[str, Benchmark]) ->
         sample=option("--sample"),
         seed=option("--seed"),
         thresholds=_thresholds(project, option("--threshold"), benchmarks),
+        threshold=option("--threshold"),
         mode=option("--scoring"),
         aggregation=option("--aggregation"),
         concurrency=option("--concurrency"),
@@ -163,7 +166,8 @@ def _thresholds(
     chosen = {}
     for (benchmark, name), task in tasks.items():
         own = project.thresholds.get(f"{benchmark}/{name}", project.thresholds.get(name, task.threshold))
-        chosen[benchmark, name] = own if everywhere is None else everywhere
+        # Tasks have several scales: those that the option does not fit must not be selected, and receiving sees to that.
+        chosen[benchmark, name] = own if everywhere is None or everywhere not in task.scale else everywhere
         if chosen[benchmark, name] not in task.scale:
             raise UserError(
                 f"threshold {chosen[benchmark, name]:g} of {benchmark}/{name} is outside its scale {task.scale}."

@@ -92,7 +92,7 @@ def _start(config: pytest.Config) -> None:
             skipped=[one for loaded in data.values() for one in loaded.skipped],
         )  # fmt: skip
 
-    receiving = Receiving(folder, benchmarks, collecting, summary, config.rootpath)
+    receiving = Receiving(folder, benchmarks, collecting, summary, config.rootpath, settings.threshold)
     manager.register(receiving, "mmtests-receiving")
     if manager.hasplugin("xdist"):
         from mmtests.plugin.distribution import Distributing
