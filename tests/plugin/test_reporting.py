@@ -97,7 +97,18 @@ def test_what_the_files_hold(
     (folder,) = (pytester.path / ".mmtests" / "runs").iterdir()
     run = content(folder / "run.json")
     fingerprint = run["fingerprint"]
-    assert {"data", "settings", "scoring", "aggregation", "judge", "rubrics", "limit", "sample"} == set(fingerprint)
+    assert {
+        "data",
+        "settings",
+        "scoring",
+        "aggregation",
+        "judge",
+        "rubrics",
+        "limit",
+        "sample",
+        "images",
+        "context",
+    } == set(fingerprint)
     assert len(fingerprint["data"]["mt_eval"]) == 64
     assert fingerprint["limit"] == 1
     assert fingerprint["judge"]["model"] == "judge"
@@ -117,10 +128,10 @@ def test_a_sample_and_proxies_are_marked(server: Loopback, run_benchmark: RunBen
 
     result.stdout.fnmatch_lines(
         [
-            "*judge none, judged tasks are scored by proxy (ROUGE-L)*",
+            "*judge none, judged tasks are scored by proxy*",
             "*MT-Eval (embedded sample): openai:test, no judge*",
             "*multi *~?.??*",
-            "~ proxy: ROUGE-L against the reference reply*",
+            "~ proxy: a likeness to the reference reply*",
             "The embedded sample is for trying things out. Its figures are not results*",
         ]
     )
@@ -187,5 +198,5 @@ def test_a_run_that_stops_early_is_not_complete(
     result = run_benchmark("-k", "follow-up and multi", "-x", judge=True)
 
     (folder,) = (pytester.path / ".mmtests" / "runs").iterdir()
-    result.assert_outcomes(failed=1, deselected=157)
+    result.assert_outcomes(failed=1, deselected=197)
     assert content(folder / "summary.json")["complete"] is False

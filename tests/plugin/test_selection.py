@@ -64,14 +64,14 @@ def test_the_setting_option(run_benchmark: RunBenchmark) -> None:
     found = collected(run_benchmark("--collect-only", "-q", "--setting", "gold"))
 
     assert {id.split("/")[2] for id in found} == {"gold"}
-    assert len(found) == 85
+    assert sum(id.startswith("mt_eval/") for id in found) == 85
 
 
 def test_the_first_dialogues(run_benchmark: RunBenchmark) -> None:
     """``--limit`` takes whole dialogues, so many of each task and setting."""
     found = collected(run_benchmark("--collect-only", "-q", "--limit", "1", "--setting", "multi"))
 
-    assert sorted({dialogue_of(id).removeprefix("mt_eval/") for id in found}) == [
+    assert sorted({dialogue_of(id).removeprefix("mt_eval/") for id in found if id.startswith("mt_eval/")}) == [
         "expansion/multi/1",
         "follow-up/multi/1",
         "recollection-cls/multi/1",
@@ -102,8 +102,8 @@ def test_what_only_a_judge_can_score_is_left_out(server: Loopback, run_benchmark
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "*not scored: 20 items: needs a judge: the data gives no reference reply*",
-            "SKIPPED *needs a judge: the data gives no reference reply to compare with (--judge MODEL)*",
+            "*not scored: 20 items: needs a judge: without one*",
+            "SKIPPED *needs a judge: without one there is nothing to score it by (--judge MODEL)*",
         ]
     )
     assert server.requests == []

@@ -48,7 +48,7 @@ def test_the_wheel_has_every_file(tmp_path: Path) -> None:
         f"{place}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, place in FOLDERS.items()
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in KINDS or path.name == "py.typed"
+        if path.suffix in KINDS or (path.is_file() and "sample" in path.parts) or path.name == "py.typed"
     }
     assert inside == expected
     assert "mmtests = mmtests.plugin" in entry_points
