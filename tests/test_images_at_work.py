@@ -20,6 +20,7 @@ from mmtests.score import Record
 from tests.conftest import RunBenchmark
 from tests.loopback import Answer, Loopback, pictures, text_of
 
+BENCHMARKS = installed()  # here, for pytester forgets modules that a test was the first to import
 MULTIMODAL = "mmdu or milebench or mmrc or mmreason"
 Records = Callable[[], dict[str, Record]]
 
@@ -28,7 +29,7 @@ def references() -> dict[str, str]:
     """Every question of the samples, as text, with its reference reply."""
     return {
         turn.user.text: turn.reference or ""
-        for benchmark in installed().values()
+        for benchmark in BENCHMARKS.values()
         for dialogue in benchmark.load(benchmark.sample, USUAL).dialogues
         for turn in dialogue.turns
     }
@@ -83,7 +84,7 @@ def test_a_tiny_model_sees_all_five_benchmarks(
 
     found = records().values()
     assert result.ret == 1  # noise passes nothing, and all of it was answered
-    assert {record.benchmark for record in found} == set(installed())
+    assert {record.benchmark for record in found} == set(BENCHMARKS)
     assert all(record.reply is not None for record in found)
     assert all(record.reply.sent.images > 0 for record in found if record.reply and record.benchmark != "mt_eval")
 
@@ -104,7 +105,7 @@ def test_full_marks_and_their_records(
                 assert cell["mean"] == pytest.approx(full[benchmark["benchmark"]]), name
     found = records()
     item = found["mmdu/dialogue/multi/1/turn-01"]
-    picture = installed()["mmdu"].sample / "mmdu_pics"
+    picture = BENCHMARKS["mmdu"].sample / "mmdu_pics"
     hashes = {hashlib.sha256(path.read_bytes()).hexdigest() for path in picture.iterdir()}
     assert item.images
     assert set(item.images) <= hashes
@@ -228,7 +229,7 @@ def spoilt(pytester: pytest.Pytester) -> Callable[[bytes], Path]:
 
     def spoil(content: bytes) -> Path:
         folder = pytester.path / "data" / "mmdu"
-        shutil.copytree(installed()["mmdu"].sample, folder)
+        shutil.copytree(BENCHMARKS["mmdu"].sample, folder)
         record = json.loads((folder / "benchmark.json").read_text())[1]
         (folder / record["image"][0].lstrip("/")).write_bytes(content)
         return folder.parent
@@ -279,7 +280,7 @@ def test_a_bad_picture_with_workers(
 def test_a_bad_record(pytester: pytest.Pytester, run_benchmark: RunBenchmark, server: Loopback) -> None:
     """It ends the run with what is wrong; on request it is skipped and counted in the report."""
     folder = pytester.path / "data" / "milebench"
-    shutil.copytree(installed()["milebench"].sample, folder)
+    shutil.copytree(BENCHMARKS["milebench"].sample, folder)
     path = folder / "ObjectExistence" / "ObjectExistence.json"
     data = json.loads(path.read_text())
     data["data"][0]["response"] = "perhaps"
@@ -310,7 +311,7 @@ def test_a_message_is_cut_only_on_request(server: Loopback, run_benchmark: RunBe
 
 def test_own_tests_show_images(pytester: pytest.Pytester, server: Loopback, run_benchmark: RunBenchmark) -> None:
     """``chat`` takes files of pictures; one that is not there fails its test and no other."""
-    shutil.copy(next((installed()["mmdu"].sample / "mmdu_pics").iterdir()), pytester.path / "a.png")
+    shutil.copy(next((BENCHMARKS["mmdu"].sample / "mmdu_pics").iterdir()), pytester.path / "a.png")
     pytester.makepyfile(
         """
         def test_there(chat):
