@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.util
 import json
@@ -16,6 +17,7 @@ import pytest
 
 from mmtests.benchmark import installed
 from mmtests.dialogue import USUAL, Message
+from mmtests.image import digest
 from mmtests.score import Record
 from tests.conftest import RunBenchmark
 from tests.loopback import Answer, Loopback, pictures, text_of
@@ -25,14 +27,25 @@ MULTIMODAL = "mmdu or milebench or mmrc or mmreason"
 Records = Callable[[], dict[str, Record]]
 
 
-def references() -> dict[str, str]:
-    """Every question of the samples, as text, with its reference reply."""
+Shown = tuple[str, tuple[str, ...]]
+"""A message by its text and the hashes of its pictures: some questions differ in their pictures alone."""
+
+
+def references() -> dict[Shown, str]:
+    """Every question of the samples with its reference reply."""
     return {
-        turn.user.text: turn.reference or ""
+        (turn.user.text, tuple(map(digest, turn.user.images))): turn.reference or ""
         for benchmark in BENCHMARKS.values()
         for dialogue in benchmark.load(benchmark.sample, USUAL).dialogues
         for turn in dialogue.turns
     }
+
+
+def shown(message: dict[str, Any]) -> Shown:
+    """The same of what has arrived."""
+    parts = [] if isinstance(message["content"], str) else message["content"]
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    return text_of(message), tuple(hashlib.sha256(base64.b64decode(url.partition(",")[2])).hexdigest() for url in urls)
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def right(server: Loopback) -> None:
     def behave(request: dict[str, Any]) -> Answer:
         if request["model"] == "judge":
             return with_verdict(request)
-        return Answer(known[text_of(request["messages"][-1])] or "Seen.")
+        return Answer(known[shown(request["messages"][-1])] or "Seen.")
 
     server.behaviour = behave
 
