@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -66,14 +66,27 @@ def blocks_of(names: Iterable[str], workers: int, joint: Container[str]) -> dict
 class Distributing:
     """Hooks that exist only with xdist."""
 
-    def __init__(self, selected: Callable[[Sequence[str]], None], benchmarks: Mapping[str, Benchmark]) -> None:
-        """``selected`` is told what the workers collected."""
-        self._selected = selected
+    def __init__(
+        self,
+        selected: Callable[[Sequence[str]], None],
+        ended: Callable[[Mapping[str, Any]], None],
+        benchmarks: Mapping[str, Benchmark],
+    ) -> None:
+        """
+        Args:
+            selected: is told what the workers collected.
+            ended: is told what each worker sent at its end.
+        """
+        self._selected, self._ended = selected, ended
         self._joint = joint_histories(benchmarks)
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """A worker knows its items; all workers have the same."""
         self._selected(ids)
+
+    def pytest_testnodedown(self, node: WorkerController) -> None:
+        """A worker has ended. One that died has sent nothing."""
+        self._ended(getattr(node, "workeroutput", {}))
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Producer) -> BlockScheduling | None:
         """Schedule by blocks, unless the user asked for another mode by name."""

@@ -23,6 +23,9 @@ from mmtests.plugin.collecting import Collecting
 from mmtests.plugin.distribution import blocks_of, item_id, joint_histories, unit_of
 from mmtests.plugin.settings import Settings
 
+LOST = "mmtests_lost"
+"""What a worker calls the addresses that it lost, in what it sends at its end."""
+
 
 class Running:
     """In every process that runs tests, and in the controller, which only checks endpoints."""
@@ -42,6 +45,8 @@ class Running:
         self._uses: Counter[str] = Counter()
         self._bad: dict[str, str] = {}
         """Dialogues with images that cannot be used, and why not."""
+        self._lost_in_workers: list[str] = []
+        """As the workers told."""
         limits = {
             (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
         }
@@ -157,7 +162,9 @@ class Running:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Stop whatever is under way."""
+        """Stop whatever is under way. A worker tells the controller what its report must name."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[LOST] = self._lost_here()
         self._close()
 
     def pytest_unconfigure(self) -> None:
@@ -169,14 +176,20 @@ class Running:
         if self._store is not None:
             self._store.close()
 
+    def worker_ended(self, sent: Mapping[str, Any]) -> None:
+        """Take what a worker sent at its end."""
+        self._lost_in_workers += sent.get(LOST, [])
+
+    def _lost_here(self) -> list[str]:
+        """Models with an address each that could not be reached."""
+        judge = self._scoring.judge
+        models = dict.fromkeys((self._model.model, *([judge.asking.model] if judge else [])))
+        return [f"{model.name}: {url}" for model in models if isinstance(model, Endpoint) for url in model.lost]
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """A store that could not be written, or an address that did not answer, is worth knowing."""
-        judge = self._scoring.judge
-        for model in dict.fromkeys((self._model.model, *([judge.asking.model] if judge else []))):
-            for url in model.lost if isinstance(model, Endpoint) else ():
-                terminalreporter.write_line(
-                    f"mmtests: {model.name}: {url} did not answer and was left out", yellow=True
-                )
+        for lost in dict.fromkeys((*self._lost_here(), *self._lost_in_workers)):
+            terminalreporter.write_line(f"mmtests: {lost} did not answer and was left out", yellow=True)
         if self._store is not None and self._store.trouble is not None:
             terminalreporter.write_line(
                 f"mmtests: the store {self._store.path} failed: {self._store.trouble}", yellow=True

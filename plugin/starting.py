@@ -97,7 +97,7 @@ def _start(config: pytest.Config) -> None:
     if manager.hasplugin("xdist"):
         from mmtests.plugin.distribution import Distributing
 
-        manager.register(Distributing(receiving.select, benchmarks), "mmtests-distributing")
+        manager.register(Distributing(receiving.select, running.worker_ended, benchmarks), "mmtests-distributing")
     if progress_wanted(config):
         manager.register(Progressing(config, running.counts), "mmtests-progress")
 

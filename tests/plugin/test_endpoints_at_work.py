@@ -97,8 +97,7 @@ def test_a_replica_that_dies_is_survived(
     assert result.ret == 0
     assert len(second.requests) >= 3, "it did not die"
     assert [record.id for record in found.values() if not own_reply_and_verdict(record)] == []
-    if not workers:
-        result.stdout.fnmatch_lines([f"mmtests: openai:test: {second.url} did not answer and was left out"])
+    result.stdout.fnmatch_lines([f"mmtests: openai:test: {second.url} did not answer and was left out"])
 
 
 def test_a_replica_that_is_not_there_at_the_start(
