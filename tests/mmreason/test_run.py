@@ -177,7 +177,7 @@ def test_blind(server: Loopback, run_benchmark: RunBenchmark, records: Records) 
     assert outcomes == {("single", "passed"): 5, ("blind", "passed"): 1, ("blind", "missed"): 4}
     result.stdout.fnmatch_lines(
         [
-            "*single*blind*single -*",
+            "*setting*single*blind*",
             "*Overall*100.00*20.00*+80.00*",
             "*Multimodal relevance*",
             "*Overall*80.00*",
