@@ -104,16 +104,26 @@ def refinement(data: Path | None, count: int) -> list[Dialogue]:
 
 def check(arguments: argparse.Namespace) -> int:
     """Are the replies the same, token for token, with and without reuse? Returns the exit status."""
-    dialogues = refinement(arguments.data, arguments.dialogues)
-    again = play(arguments.model, dialogues, arguments.tokens, "prefix_cache=0", "batch_size=1", side_by_side=False)
-    reuse = play(arguments.model, dialogues, arguments.tokens, "batch_size=1", side_by_side=False)
-    batch = play(arguments.model, dialogues, arguments.tokens)
+    dialogues = [
+        replace(dialogue, turns=dialogue.turns[: arguments.turns])
+        for dialogue in refinement(arguments.data, arguments.dialogues)
+    ]
+    model, tokens, dtype = arguments.model, arguments.tokens, f"dtype={arguments.dtype}"
+    again = play(model, dialogues, tokens, dtype, "prefix_cache=0", "batch_size=1", side_by_side=False)
+    reuse = play(model, dialogues, tokens, dtype, "batch_size=1", side_by_side=False)
+    batch = play(model, dialogues, tokens, dtype)
     same = again.texts() == reuse.texts() == batch.texts()
     for name, played in (("re-encoding", again), ("prefix reuse", reuse), ("prefix reuse, one batch", batch)):
         print(f"{name}: {played.seconds:.1f} s, {played.read} prompt tokens read, {played.generated} generated")
     print(f"prompt tokens that had to be read: {reuse.needed} (ratio {reuse.read / reuse.needed:.3f})")
     turns = sum(len(replies) for replies in reuse.replies)
     print(f"{turns} replies of {len(dialogues)} dialogues are {'identical' if same else 'NOT identical'}")
+    for name, played in (("reuse", reuse), ("one batch", batch)) if not same else ():
+        pairs = list(zip(again.texts(), played.texts(), strict=True))
+        firsts = sum(one[0] != other[0] for one, other in pairs)
+        print(
+            f"  {name}: {sum(one != other for one, other in pairs)} dialogues differ, {firsts} in their first reply already"
+        )
     return 0 if same else 1
 
 
@@ -162,6 +172,8 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of MT-Eval's files (default: the embedded sample)")
     parser.add_argument("--dialogues", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=48, help="the most that each reply may have (default: 48)")
+    parser.add_argument("--turns", type=int, default=12, help="of each dialogue, for --check (default: 12)")
+    parser.add_argument("--dtype", default="auto", help="for --check (default: auto, float32 on a CPU)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--batches", type=int, nargs="*", default=[1, 4, 8, 16], help="sizes to try (default: 1 4 8 16)"
