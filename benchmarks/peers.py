@@ -24,7 +24,7 @@ def test_item(n, eval_bag):
 
 @pytest.mark.eval_analysis(name="items")
 def test_all(eval_results):
-    assert all(result.right for result in eval_results)
+    assert all(one.result.right for one in eval_results)
 """
 
 DEEPEVAL = """
