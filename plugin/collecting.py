@@ -39,6 +39,10 @@ def load_data(settings: Settings, benchmarks: Mapping[str, Benchmark]) -> dict[s
         if folder is not None
     }
     if settings.data is not None and not any(loaded.dialogues for loaded in found.values()):
+        if skipped := [one for loaded in found.values() for one in loaded.skipped]:
+            raise UserError(
+                f"--data {settings.data}: all records were skipped, {len(skipped)} bad ones. The first: {skipped[0]}"
+            )
         raise UserError(
             f"--data {settings.data}: nothing usable is in it. It must hold the official files of a benchmark, or a "
             f"folder of them named {' or '.join(benchmarks)}."

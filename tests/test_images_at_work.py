@@ -312,6 +312,21 @@ def test_a_bad_record(pytester: pytest.Pytester, run_benchmark: RunBenchmark, se
     assert "record 0" in said
 
 
+def test_nothing_left_after_skipping(pytester: pytest.Pytester, run_benchmark: RunBenchmark) -> None:
+    """Where every record is bad, there is nothing to run, and the message says why."""
+    folder = pytester.path / "data" / "mmreason"
+    folder.mkdir(parents=True)
+    head = "index\timage\tquestion\tanswer\tdiscipline\n"
+    (folder / "MMReason_testmini.tsv").write_text(f"{head}1\t{'!' * 100}\tWhat?\t1\tMath\n")
+
+    result = run_benchmark("--data", str(folder.parent), "--skip-bad-records")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: --data *: all records were skipped, 1 bad ones. The first: *record 1: the base64*"]
+    )
+
+
 def test_a_message_is_cut_only_on_request(server: Loopback, run_benchmark: RunBenchmark) -> None:
     """``--context-policy left`` needs to know how to count, and says what is missing."""
     result = run_benchmark("-k", "milebench", "--context-policy", "left")
