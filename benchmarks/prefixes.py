@@ -1,5 +1,7 @@
 """A local model on refinement dialogues of 12 turns: reading the whole history again each turn, or only what is new.
 
+Peers put each turn's whole history to transformers' own ``generate``, one dialogue after another: the first side here.
+
 python -m benchmarks.prefixes --data DIR --dialogues 5 --check    replies must be the same, token for token
 python -m benchmarks.prefixes --data DIR                          seconds, tokens read, batches of 1 to 16
 """
@@ -10,10 +12,13 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import ParamSpec
 
 from msgspec.structs import replace
 from rich.console import Console
@@ -22,9 +27,14 @@ from rich.table import Table
 from benchmarks.timing import machine
 from mmtests.dialogue import Dialogue, Message
 from mmtests.fixtures.models.chat import ChatModel, ChatRequest, Generation
-from mmtests.fixtures.models.registry import build, resolve
+from mmtests.fixtures.models.local import LocalSettings
+from mmtests.fixtures.models.registry import build, resolve, settings
+from mmtests.fixtures.models.weights import load, locate
 from mmtests.mt_eval import MTEval
 from mmtests.reply import Reply
+
+Given = ParamSpec("Given")
+PEERS = "transformers' generate"
 
 
 @dataclass
@@ -55,6 +65,12 @@ class Played:
         return [[reply.text for reply in replies] for replies in self.replies]
 
 
+def alone(side: Callable[Given, Played], *args: Given.args, **kwargs: Given.kwargs) -> Played:
+    """A side in a process of its own: what one leaves behind in torch's threads would slow the next."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(side, *args, **kwargs).result()
+
+
 def play(model: str, dialogues: Sequence[Dialogue], tokens: int, *arguments: str, side_by_side: bool = True) -> Played:
     """Play the dialogues, all at once or one after the other, with the model loaded beforehand.
 
@@ -79,6 +95,39 @@ async def _play(
     seconds = time.perf_counter() - started
     await model.close()
     return Played(seconds, replies)
+
+
+def plain(name: str, dialogues: Sequence[Dialogue], tokens: int) -> Played:
+    """Play them as peers do: ``generate`` as transformers has it, on the whole history, one after the other."""
+    import torch
+
+    spec = resolve(name, [], {}, "--model")
+    given = settings(LocalSettings, name, {"path": spec.name, **spec.arguments})
+    loaded = load(locate(name, given), given)
+    model, tokenizer = loaded.model, loaded.tokenizer
+
+    def answer(messages: list[dict[str, str]], limit: int) -> Reply:
+        prompt = tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        )
+        with torch.inference_mode():
+            output = model.generate(**prompt, max_new_tokens=limit, do_sample=False, pad_token_id=loaded.pad)
+        read = prompt["input_ids"].shape[1]
+        new = output[0, read:]
+        text = tokenizer.decode(new, skip_special_tokens=True)
+        return Reply(text, "stop", read, int((new != loaded.pad).sum()))
+
+    answer([{"role": "user", "content": "Hello"}], 1)
+    started = time.perf_counter()
+    replies = []
+    for dialogue in dialogues:
+        history = [{"role": "system", "content": dialogue.system or ""}]
+        replies.append(list[Reply]())
+        for turn in dialogue.turns:
+            history.append({"role": "user", "content": turn.user.text})
+            replies[-1].append(answer(history, tokens))
+            history.append({"role": "assistant", "content": replies[-1][-1].text})
+    return Played(time.perf_counter() - started, replies)
 
 
 async def _converse(model: ChatModel, dialogue: Dialogue, tokens: int) -> list[Reply]:
@@ -109,17 +158,21 @@ def check(arguments: argparse.Namespace) -> int:
         for dialogue in refinement(arguments.data, arguments.dialogues)
     ]
     model, tokens, dtype = arguments.model, arguments.tokens, f"dtype={arguments.dtype}"
-    again = play(model, dialogues, tokens, dtype, "prefix_cache=0", "batch_size=1", side_by_side=False)
-    reuse = play(model, dialogues, tokens, dtype, "batch_size=1", side_by_side=False)
-    batch = play(model, dialogues, tokens, dtype)
-    same = again.texts() == reuse.texts() == batch.texts()
-    for name, played in (("re-encoding", again), ("prefix reuse", reuse), ("prefix reuse, one batch", batch)):
+    again = alone(play, model, dialogues, tokens, dtype, "prefix_cache=0", "batch_size=1", side_by_side=False)
+    reuse = alone(play, model, dialogues, tokens, dtype, "batch_size=1", side_by_side=False)
+    batch = alone(play, model, dialogues, tokens, dtype)
+    sides = {"re-encoding": again, "prefix reuse": reuse, "prefix reuse, one batch": batch}
+    if arguments.dtype == "auto":
+        sides = {PEERS: alone(plain, model, dialogues, tokens), **sides}
+    first = next(iter(sides.values())).texts()
+    same = all(played.texts() == first for played in sides.values())
+    for name, played in sides.items():
         print(f"{name}: {played.seconds:.1f} s, {played.read} prompt tokens read, {played.generated} generated")
     print(f"prompt tokens that had to be read: {reuse.needed} (ratio {reuse.read / reuse.needed:.3f})")
     turns = sum(len(replies) for replies in reuse.replies)
     print(f"{turns} replies of {len(dialogues)} dialogues are {'identical' if same else 'NOT identical'}")
-    for name, played in (("reuse", reuse), ("one batch", batch)) if not same else ():
-        pairs = list(zip(again.texts(), played.texts(), strict=True))
+    for name, played in list(sides.items())[1:] if not same else ():
+        pairs = list(zip(first, played.texts(), strict=True))
         firsts = sum(one[0] != other[0] for one, other in pairs)
         print(
             f"  {name}: {sum(one != other for one, other in pairs)} dialogues differ, {firsts} in their first reply already"
@@ -134,35 +187,38 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def one_dialogue(arguments: argparse.Namespace) -> None:
-    one = refinement(arguments.data, 1)
-    table = Table(title="one refinement dialogue, batch 1", title_justify="left")
-    for column in ("", "seconds", "ratio", "tokens read", "generated"):
-        table.add_column(column, justify="left" if not column else "right")
-    pairs = [
-        (play(arguments.model, one, arguments.tokens, "prefix_cache=0", "batch_size=1"),
-         play(arguments.model, one, arguments.tokens, "batch_size=1"))
+    one, name, tokens = refinement(arguments.data, 1), arguments.model, arguments.tokens
+    rounds = [
+        {
+            PEERS: alone(plain, name, one, tokens),
+            "re-encoding": alone(play, name, one, tokens, "prefix_cache=0", "batch_size=1"),
+            "prefix reuse": alone(play, name, one, tokens, "batch_size=1"),
+        }
         for _ in range(arguments.repeats)
-    ]  # fmt: skip
-    ratio = median(again.seconds / reuse.seconds for again, reuse in pairs)
-    for name, side, shown in (("re-encoding", 0, 1.0), ("prefix reuse", 1, 1 / ratio)):
-        seconds = median(pair[side].seconds for pair in pairs)
-        table.add_row(name, f"{seconds:.1f}", f"{shown:.2f}", str(pairs[0][side].read), str(pairs[0][side].generated))
-    Console().print(table)
-    print(f"re-encoding / reuse: {ratio:.2f}")
+    ]
+    _compare("one refinement dialogue, batch 1", rounds)
 
 
 def sixteen_dialogues(arguments: argparse.Namespace) -> None:
-    many = refinement(arguments.data, 16)
-    table = Table(title="16 refinement dialogues", title_justify="left")
-    for column in ("", "seconds", "times as fast", "tokens read", "generated"):
-        table.add_column(column, justify="left" if not column else "right")
-    peers = play(arguments.model, many, arguments.tokens, "prefix_cache=0", "batch_size=1", side_by_side=False)
-    table.add_row("one at a time, re-encoding", f"{peers.seconds:.1f}", "1.0", str(peers.read), str(peers.generated))
+    many, name, tokens = refinement(arguments.data, 16), arguments.model, arguments.tokens
+    sides = {PEERS: alone(plain, name, many, tokens)}
     for size in arguments.batches:
-        played = play(arguments.model, many, arguments.tokens, f"batch_size={size}")
-        same = "" if played.texts() == peers.texts() else " (other replies)"
-        table.add_row(f"reuse, batch {size}{same}", f"{played.seconds:.1f}", f"{peers.seconds / played.seconds:.1f}",
-                      str(played.read), str(played.generated))  # fmt: skip
+        sides[f"prefix reuse, batch {size}"] = alone(play, name, many, tokens, f"batch_size={size}")
+    _compare("16 refinement dialogues", [sides])
+
+
+def _compare(title: str, rounds: Sequence[Mapping[str, Played]]) -> None:
+    """Medians over the rounds; of the ratios to the first side, too."""
+    table = Table(title=title, title_justify="left")
+    for column in ("", "seconds", "times as fast", "tokens read", "generated", "replies"):
+        table.add_column(column, justify="left" if not column else "right")
+    first = next(iter(rounds[0]))
+    for name, played in rounds[0].items():
+        seconds = median(sides[name].seconds for sides in rounds)
+        ratio = median(sides[first].seconds / sides[name].seconds for sides in rounds)
+        same = all(sides[name].texts() == sides[first].texts() for sides in rounds)
+        table.add_row(name, f"{seconds:.1f}", f"{ratio:.2f}", str(played.read), str(played.generated),
+                      "" if name == first else "identical" if same else "others")  # fmt: skip
     Console().print(table)
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for bytes that are no JSON, or are nested too deep for any reader."""
+
 
 class UserError(Exception):
     """Something the user gave cannot be used. The message says what, where, and how to mend it."""

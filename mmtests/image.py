@@ -146,7 +146,7 @@ def data_url(image: Image) -> str:
     """The picture as a data URL: its own bytes in the formats that endpoints take (JPEG, PNG, GIF, WebP), else as PNG.
 
     Raises:
-        BadImage: it cannot be read, or not be converted.
+        BadImage: it cannot be read or converted, is no picture, is cut off, or is of an absurd size.
     """
     content = read(image)
     kind = next((kind for start, kind in _WEB.items() if content.startswith(start)), None)
@@ -154,6 +154,11 @@ def data_url(image: Image) -> str:
         kind = "image/webp"
     if kind is None:
         content, kind = _png(picture(image)), "image/png"
+    elif not isinstance(image.source, Resized | Grid):  # those have been decoded to be made
+        try:
+            _decodes(image.source)
+        except _Fault as fault:
+            raise fault.at(image) from None
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
@@ -236,22 +241,35 @@ def _decoded(text: bytes) -> bytes:
 
 
 def _check(source: Source) -> None:
-    from PIL import Image as pillow
-
     match source:
         case Resized(inner, _):
             _check(inner)
-            return
         case Grid(sources):
             for one in sources:
                 _check(one)
-            return
         case File(path):
-            target: str | io.BytesIO = path
+            _look(path, source)
         case _:
-            target = io.BytesIO(_bytes(source))
+            _look(io.BytesIO(_bytes(source)), source)
+
+
+def _look(target: str | io.BytesIO, source: Source) -> None:
+    """See by a picture's head that it is one, and of what size."""
+    from PIL import Image as pillow
+
     with _pillow_faults(_name(source)), pillow.open(target) as opened:
         _sane_size(opened.size, source)
+
+
+@cache
+def _decodes(source: Source) -> None:
+    """Read a picture to its end: an endpoint might answer to a part of one. Once, however often it is sent."""
+    from PIL import Image as pillow
+
+    with _pillow_faults(_name(source)), pillow.open(io.BytesIO(_bytes(source))) as opened:
+        _sane_size(opened.size, source)
+        opened.draft("RGB", (1, 1))  # a JPEG at an eighth of its size, for a fraction of the time
+        opened.load()
 
 
 def _picture(source: Source) -> Picture:
@@ -354,8 +372,12 @@ class Folder:
             ValueError: the path leads out of the folder. The text says where.
         """
         pure = Path(written)
-        if pure.is_absolute() or ".." in pure.parts or "\\" in written or "\0" in written:
+        if "\0" in written:
+            raise ValueError(f"the path {written!r} has a null character")
+        if pure.is_absolute() or ".." in pure.parts or "\\" in written:
             raise ValueError(f"the path {written!r} leads out of the folder {self._root}")
+        if not pure.parts:
+            raise ValueError(f"the path {written!r} is the folder itself, not a file")
         path = self._root / pure
         parent = path.parent
         names = self._listed.get(parent)

@@ -49,8 +49,8 @@ class Verdict(Struct, frozen=True):
     key: str = ""
     """Where the store has the judge's reply, as ``Reply.key``."""
     dimensions: Mapping[str, float] = field(default_factory=dict)
-    blind: bool = False
-    """True if the judge was to see images and cannot: they were left out of its prompt."""
+    flags: tuple[str, ...] = ()
+    """Those of the judge's reply; ``blind`` if it was to see images and cannot: they were left out of its prompt."""
 
 
 class Score(Struct, frozen=True, eq=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from msgspec import Struct
@@ -125,6 +125,20 @@ def dimension_cell(records: Iterable[Record], name: str, factor: float = 1.0) ->
         record.score.dimensions[name] for record in everything if record.score and name in record.score.dimensions
     ]
     return Cell(factor * fmean(values) if values else None, len(values), len(everything))
+
+
+def sight_notes(records: Sequence[Record], compare: str) -> tuple[str, ...]:
+    """What a reader must know where the judge was not shown every image that it was to see.
+
+    Args:
+        compare: what such figures do not compare with, as a sentence.
+    """
+    faults = {
+        "verdict_blind": "the judge takes no images: {} verdicts rest on texts alone",
+        "verdict_images_dropped": "the judge takes fewer images than it was to see: {} verdicts rest on a part of them",
+    }
+    counts = {flag: sum(flag in record.flags for record in records) for flag in faults}
+    return tuple(f"{faults[flag].format(count)}. {compare}" for flag, count in counts.items() if count)
 
 
 def average(cells: Mapping[str, Cell], names: Iterable[str]) -> float | None:

@@ -31,7 +31,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--data", metavar="DIR", help="Folder of official data files, or of one folder for each benchmark (default: the "
         "embedded sample)")  # fmt: skip
     add("--setting", metavar="NAME", action="append", default=[], help="How the content is put to the model: multi, single, "
-        "gold, adversarial, blind (repeatable; default: multi and single, and those that -k names)")  # fmt: skip
+        "gold, adversarial, blind (repeatable, or with commas; default: multi and single, and those that -k names)")  # fmt: skip
     add("--limit", metavar="N", type=_positive, help="Only the first N dialogues of each task and setting")
     add("--sample", metavar="N", type=_positive, help="Only N random dialogues of each task and setting")
     add("--seed", metavar="S", type=int, default=0, help="Seed of --sample (default: 0)")
@@ -56,8 +56,8 @@ def add_options(parser: pytest.Parser) -> None:
         help="With -n, let several workers load a local model on the same device",
     )
     add("--image-policy", metavar="POLICY", action="append", default=[], help="What is done to images, and flagged: resize=PIXELS "
-        "(of the longer side) or combine (those of a message in one grid picture; MileBench's combined set) (repeatable; "
-        "default: nothing)")  # fmt: skip
+        "(the longer side at most; nothing is enlarged) or combine (those of a message in one grid picture; MileBench's combined "
+        "set) (repeatable, or with commas; default: nothing)")  # fmt: skip
     add("--skip-bad-records", action="store_true", help="Leave out records of the data that cannot be used, and count them in "
         "the report (default: the first one ends the run)")  # fmt: skip
     add(

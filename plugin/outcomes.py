@@ -114,7 +114,7 @@ def _flags(given: Given) -> tuple[str, ...]:
         flags += ["verdict_cached"] if verdicts and all(verdict.cached for verdict in verdicts) else []
         flags += ["verdict_lenient"] if any(verdict.read == "lenient" for verdict in verdicts) else []
         flags += ["verdict_asked_again"] if any(verdict.attempts > 1 for verdict in verdicts) else []
-        flags += ["verdict_blind"] if any(verdict.blind for verdict in verdicts) else []
+        flags += dict.fromkeys(f"verdict_{flag}" for verdict in verdicts for flag in verdict.flags)
     return tuple(flags)
 
 

@@ -104,6 +104,12 @@ class Receiving:
         if self._trouble is not None:
             pytest.exit("mmtests stops here; the error is above", returncode=pytest.ExitCode.USAGE_ERROR)
 
+    def _nothing_scored(self) -> str:
+        """All items were left out: a gate must not take that for a pass."""
+        reasons = dict.fromkeys(self._left_out.values())
+        others = f" And {len(reasons) - 1} other reasons." if len(reasons) > 1 else ""
+        return f"nothing was scored: all {len(self._left_out)} selected items were left out. {next(iter(reasons)).removesuffix('.')}.{others}"
+
     def _crashed(self, report: pytest.TestReport) -> Record | None:
         """A record for an item whose worker died: nobody else reports it."""
         if report.when in ("setup", "call", "teardown"):
@@ -141,6 +147,8 @@ class Receiving:
         option = session.config.option
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and (option.keyword or option.markexpr):
             self._trouble = self._collecting.nothing_selected(session.config)
+        if session.exitstatus == pytest.ExitCode.OK and self._left_out and not self._records:
+            self._trouble = self._nothing_scored()
         unrun = [name for name in self._selected if name not in self._records and name not in self._left_out]
         stand_ins = [record for name in unrun if (record := self._stand_in(name, "not run"))]
         self._summary = self._summarise(list(self._records.values()), self._left_out, stand_ins)

@@ -114,7 +114,7 @@ def _project(path: Path) -> Project:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("mmtests", {})
         return msgspec.convert(table, Project)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{path}: not TOML: {error}") from error
     except msgspec.ValidationError as error:
         raise UserError(f"{path}: [tool.mmtests]: {error}. It may have models and thresholds.") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from mmtests.errors import DataError, UserError
+from mmtests.errors import NOT_JSON, DataError, UserError
 from mmtests.reply import Recorded
 from mmtests.score import Record
 
@@ -117,7 +117,7 @@ def read_records(path: Path) -> Iterator[Record]:
             continue
         try:
             yield decoder.decode(line)
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             if number == len(lines):  # no line break after it: the run was killed while it wrote
                 return
             raise DataError(file, f"not a record: {error}", "Was the file edited?", line=number) from error

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mmtests.benchmark import Loaded
 from mmtests.dialogue import ADVERSARIAL, BLIND, SINGLE, Dialogue, Message, Setting, Text, Turn, without_images
-from mmtests.errors import BadRecords, DataError, described
+from mmtests.errors import NOT_JSON, BadRecords, DataError, described
 from mmtests.image import File
 from mmtests.milebench.choices import place_of
 from mmtests.milebench.needles import depth_of
@@ -172,7 +172,7 @@ def _decode(content: bytes, path: Path) -> Annotation:
     except msgspec.ValidationError as error:
         problem, field = described(error)
         raise DataError(path, problem, "docs/milebench.md lists the fields and their types.", field=field) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DataError(path, f"not JSON: {error}", "Extract it again: the file must be one JSON object.") from error
     if not annotation.data:
         raise DataError(
@@ -237,7 +237,7 @@ def _record(decoder: msgspec.json.Decoder[Record], raw: msgspec.Raw, path: Path,
         problem, field = described(error)
         mend = "docs/milebench.md lists the fields and their types."
         raise DataError(path, problem, mend, record=at, field=field) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise DataError(path, f"not JSON: {error}", "Extract it again.", record=at) from error
     written = str(record.sample_id).strip()
     if not (written.isascii() and written.isdecimal() and len(written) <= _LONGEST_ID):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from mmtests.dialogue import ADVERSARIAL, SINGLE, Setting
-from mmtests.errors import DataError, UserError
+from mmtests.errors import NOT_JSON, DataError, UserError
 from mmtests.milebench.tasks import SUBSETS
 from mmtests.reply import Recorded
 
@@ -54,7 +54,7 @@ def _read(file: Path, subset: str, setting: Setting) -> Iterator[tuple[str, Reco
     try:
         predictions = msgspec.json.decode(file.read_bytes(), type=list[_Prediction])
         numbered = [(int(one.sample_id), one) for one in predictions]
-    except (msgspec.DecodeError, ValueError) as error:
+    except (*NOT_JSON, ValueError) as error:
         raise DataError(file, f"not the output of MileBench's generate.py: {error}",
                         "It must be a list of objects with sample_id and pred_response.") from error  # fmt: skip
     for number, one in numbered:

@@ -10,7 +10,7 @@ from mmtests.mmdu.published import TABLE_2
 from mmtests.mmdu.scoring import pooled
 from mmtests.mmdu.tasks import DIMENSIONS, KEYS, OVERALL, PERCENT
 from mmtests.score import Record
-from mmtests.summary import BenchmarkSummary, Cell, Gap, Line, Row, Table, cell, dimension_cell
+from mmtests.summary import BenchmarkSummary, Cell, Gap, Line, Row, Table, cell, dimension_cell, sight_notes
 
 PAPER = "paper"
 """Over all scored turns, each weighing the same; Avg. is the judge's own overall score (appendix D.1 and both codes)."""
@@ -19,6 +19,10 @@ AGGREGATIONS = (PAPER,)
 AVERAGE = "Avg."
 """What Table 2 calls the overall score."""
 _COLUMNS = (*DIMENSIONS, AVERAGE)
+
+_COMPARE = (
+    "Such figures do not compare with the paper's, whose judge sees all images of the dialogue (VLMEvalKit's does not)."
+)
 
 VALID = "valid by turn"
 ALL = "all by turn"
@@ -41,7 +45,7 @@ def summarise(records: Sequence[Record], aggregation: str) -> BenchmarkSummary:
         tables.append(beside_the_paper(rows[MULTI]))
     return BenchmarkSummary(
         "mmdu", "MMDU", aggregation, DIMENSIONS, tuple(rows.values()), tuple(gaps), tuple(details), tuple(lines),
-        tuple(tables), "percent", AVERAGE, tuple(notes(records)),
+        tuple(tables), "percent", AVERAGE, sight_notes(records, _COMPARE),
     )  # fmt: skip
 
 
@@ -128,15 +132,3 @@ def beside_the_paper(own: Row) -> Table:
         "Table 2 of the paper", _COLUMNS, {"this run": cells}, TABLE_2,
         "The paper's judge is GPT-4o, which sees the images, with a prompt of the paper's own.",
     )  # fmt: skip
-
-
-def notes(records: Sequence[Record]) -> list[str]:
-    """What a reader of the figures must know."""
-    blind = sum("verdict_blind" in record.flags for record in records)
-    if not blind:
-        return []
-    note = (
-        f"the judge cannot see images: {blind} verdicts rest on texts alone. Such figures do not compare with the paper's, "
-        f"whose judge sees all images of the dialogue (VLMEvalKit's does not)"
-    )
-    return [note]

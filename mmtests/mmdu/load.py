@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mmtests.benchmark import Loaded
 from mmtests.dialogue import BLIND, GOLD, MULTI, Dialogue, Message, Part, Setting, Text, Turn, without_images
-from mmtests.errors import BadRecords, DataError, described
+from mmtests.errors import NOT_JSON, BadRecords, DataError, described
 from mmtests.image import Image
 from mmtests.mmdu.pictures import ARCHIVE, FOLDER, Pictures
 from mmtests.mmdu.tasks import DIALOGUE
@@ -157,7 +157,7 @@ def split(path: Path, content: bytes) -> list[tuple[str, msgspec.Raw]]:
     except msgspec.ValidationError as error:
         raise DataError(path, "it holds neither a list nor an object of records",
                         "docs/mmdu.md describes the format.") from error  # fmt: skip
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise DataError(path, f"not JSON: {error}", "Download it again.") from error
     if isinstance(whole, dict):
         return [(repr(key), raw) for key, raw in whole.items()]
@@ -179,7 +179,7 @@ def decode(path: Path, name: str, raw: msgspec.Raw | bytes) -> DialogueRow:
         problem, field = described(error)
         raise DataError(path, problem, "docs/mmdu.md lists the fields and their types.", field=field,
                         record=_id_of(raw) or name) from error  # fmt: skip
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise DataError(path, f"not JSON: {error}", "Download it again.", record=name) from error
 
 
@@ -187,7 +187,7 @@ def _id_of(raw: msgspec.Raw | bytes) -> str:
     """The id of a record that is otherwise not as it should be; empty if there is none."""
     try:
         thing: Any = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return ""
     found = thing.get("id") if isinstance(thing, dict) else None
     return str(found) if isinstance(found, int | str) else ""

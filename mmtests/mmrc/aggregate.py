@@ -10,7 +10,7 @@ from mmtests.mmrc.judging import ACCURACY
 from mmtests.mmrc.metrics import EP, IMP, RP
 from mmtests.mmrc.tasks import ABILITIES, FORMATS, OPEN
 from mmtests.score import Record
-from mmtests.summary import BenchmarkSummary, Cell, Gap, Row, Table, average, cell, dimension_cell
+from mmtests.summary import BenchmarkSummary, Cell, Gap, Row, Table, average, cell, dimension_cell, sight_notes
 
 PAPER = "paper"
 """Each ability is the mean over its questions, Overall the plain mean of the six (paper Table 3)."""
@@ -29,6 +29,7 @@ _NOTE_METRICS = (
     "EP and IMP are fractions, RP is percent, as in the paper's Table 3. Each is the mean over all questions of the run that "
     "have what it needs; whether the paper pools so or averages conversations first is not said."
 )
+_COMPARE = "Such figures do not compare with those of a judge that sees the conversation's pictures."
 _NOTE_FORMATS = "score: the judge's, 0 to 5. accuracy: percent of replies that pick the right option, by a rule; no judge takes part."
 
 
@@ -46,7 +47,7 @@ def summarise(records: Sequence[Record], aggregation: str) -> BenchmarkSummary:
                 tables.append(table)
     return BenchmarkSummary(
         "mmrc", "MMRC", aggregation, ABILITIES, tuple(rows.values()), tuple(gaps), tables=tuple(tables),
-        average_title=OVERALL,
+        average_title=OVERALL, notes=sight_notes(records, _COMPARE),
     )  # fmt: skip
 
 

@@ -111,14 +111,15 @@ def _without_letters(choices: Sequence[str]) -> tuple[str, ...]:
 
 def _right(answer: str, choices: Sequence[str], place: Place, field: str) -> int:
     """The number of the option that the gold answer is, by its text, by its letter, or by both."""
-    for number, choice in enumerate(choices):
-        if plain(answer) == plain(choice):
-            return number
-    for letter, choice in zip(LETTERS, choices, strict=False):
-        if re.fullmatch(rf"\(?{letter}[.):]?(\s*{re.escape(choice)})?", answer.strip(), re.IGNORECASE):
-            return LETTERS.index(letter)
-    raise place.error(
-        f"the gold answer {answer!r} is not among the choices",
-        "It must be the text of one of them, or its letter.",
-        field,
-    )
+    meant = {number for number, choice in enumerate(choices) if plain(answer) == plain(choice)} | {
+        number
+        for number, (letter, choice) in enumerate(zip(LETTERS, choices, strict=False))
+        if re.fullmatch(rf"\(?{letter}[.):]?(\s*{re.escape(choice)})?", answer.strip(), re.IGNORECASE)
+    }
+    if not meant:
+        raise place.error(f"the gold answer {answer!r} is not among the choices",
+                          "It must be the text of one of them, or its letter.", field)  # fmt: skip
+    if len(meant) > 1:
+        raise place.error(f"the gold answer {answer!r} is the text of one choice and the letter of another",
+                          "Give letter and text, as in 'B. A'.", field)  # fmt: skip
+    return meant.pop()

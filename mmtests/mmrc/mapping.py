@@ -69,7 +69,7 @@ class FieldMapping:
     def _read(self) -> _File:
         try:
             written = msgspec.convert(tomllib.loads(self.path.read_text(encoding="utf-8")), _File)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
             raise DataError(self.path, f"not TOML: {error}", "docs/mmrc.md describes the file.") from error
         except msgspec.ValidationError as error:
             problem, at = described(error)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from mmtests.errors import DataError
+from mmtests.errors import NOT_JSON, DataError
 
 
 class UserRow(Struct):
@@ -82,7 +82,7 @@ def raw_records(path: Path, content: bytes) -> Iterator[tuple[Place, Any | DataE
     if content.lstrip().startswith(b"["):
         try:
             records = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise DataError(path, f"not JSON: {error}", "Is the file whole?") from error
         if not records:
             raise DataError(path, "the list is empty", "It must hold conversations.")
@@ -94,5 +94,5 @@ def raw_records(path: Path, content: bytes) -> Iterator[tuple[Place, Any | DataE
         place = Place(path, line)
         try:
             yield place, msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             yield place, place.error(f"not JSON: {error}", "Each line must be one whole JSON object.")

@@ -122,6 +122,6 @@ def parse_officially(text: str) -> int | None:
     """
     try:
         verdict = json.loads(text.removeprefix("```json").removesuffix("```"))
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return None
     return int(verdict["Score"])

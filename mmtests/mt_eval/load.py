@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mmtests.benchmark import Loaded
 from mmtests.dialogue import GOLD, MULTI, SINGLE, Dialogue, Message, Setting, Turn
-from mmtests.errors import BadRecords, DataError, described
+from mmtests.errors import NOT_JSON, BadRecords, DataError, described
 from mmtests.mt_eval.classification import LABELS
 from mmtests.mt_eval.instructions import ARGUMENTS, OPTIONAL_ARGUMENTS
 from mmtests.mt_eval.tasks import (
@@ -153,7 +153,7 @@ def _decode(decoder: msgspec.json.Decoder[DialogueRow], text: bytes, place: Plac
     except msgspec.ValidationError as error:
         problem, field = described(error)
         raise place.error(problem, "docs/mt_eval.md lists the fields and their types.", field) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise place.error(f"not JSON: {error}", "Each line must be one whole JSON object.") from error
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from mmtests.dialogue import GOLD, Setting
-from mmtests.errors import DataError, UserError
+from mmtests.errors import NOT_JSON, DataError, UserError
 from mmtests.mt_eval.load import FILES
 from mmtests.reply import Recorded
 
@@ -68,7 +68,7 @@ def _read(file: Path, task: str, setting: Setting) -> Iterator[tuple[str, Record
             continue
         try:
             row = decoder.decode(text)
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise DataError(file, f"not a dialogue of MT-Eval's inference.py: {error}",
                             "Each line must be a JSON object with id and conv.", line=line) from error  # fmt: skip
         for number, turn in enumerate(row.conv, 1):

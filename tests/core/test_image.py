@@ -449,7 +449,6 @@ def test_find(tmp_path: Path, written: str, name: str | None) -> None:
         "out/secret",
         "..\\secret",
         "sub\\b.png",
-        "a\0.png",
     ],
 )
 def test_paths_that_lead_out(tmp_path: Path, written: str) -> None:
@@ -459,6 +458,15 @@ def test_paths_that_lead_out(tmp_path: Path, written: str) -> None:
     for _ in range(2):  # what is known of a folder by then changes nothing
         with pytest.raises(ValueError, match="leads out of the folder"):
             folder.find(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"), [("", "the folder itself"), (".", "the folder itself"), ("a\0.png", "null character")]
+)
+def test_paths_of_no_file(tmp_path: Path, written: str, says: str) -> None:
+    """What can be no file's path is said to be that."""
+    with pytest.raises(ValueError, match=says):
+        Folder(built(tmp_path)).find(written)
 
 
 def test_a_folder_that_is_a_link(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def test_a_judge_that_cannot_see() -> None:
 
     (note,) = summarise(records, "paper").notes
 
-    assert "cannot see images: 2 verdicts" in note
+    assert "takes no images: 2 verdicts" in note
     assert "not compare with the paper's" in note
     assert summarise([record(5)], "paper").notes == ()
 

@@ -200,7 +200,7 @@ def test_a_judge_that_cannot_see(
     assert not any(pictures(r["messages"][0]) for r in server.requests if r["model"] == "judge")
     (note,) = summary(pytester.path)["notes"]
     assert "7 verdicts rest on texts alone" in note
-    result.stdout.fnmatch_lines(["the judge cannot see images: 7 verdicts*"])
+    result.stdout.fnmatch_lines(["the judge takes no images: 7 verdicts*"])
 
 
 def test_without_a_judge(

@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mmtests.dialogue import BLIND, GOLD, MULTI, Setting
 from mmtests.mmrc.aggregate import AGGREGATIONS, PAPER, place_of, row, summarise
@@ -268,6 +269,23 @@ def test_an_item_that_was_not_run() -> None:
 
     assert (summary.rows[0].cells["IE"].scored, summary.rows[0].cells["IE"].selected) == (2, 3)
     assert table(summary, "By topic, multi").rows["travel"]["IE"].selected == 1
+
+
+def test_a_judge_that_does_not_see_all() -> None:
+    """The reader is told how many verdicts rest on texts alone, or on a part of the pictures."""
+    seen, *others = one_of_each()
+    flagged = [
+        replace(others[0], flags=("verdict_blind",)),
+        *(replace(one, flags=("cached", "verdict_images_dropped")) for one in others[1:3]),
+    ]
+
+    notes = summarise([seen, *flagged], "paper").notes
+
+    assert [note.partition(".")[0] for note in notes] == [
+        "the judge takes no images: 1 verdicts rest on texts alone",
+        "the judge takes fewer images than it was to see: 2 verdicts rest on a part of them",
+    ]
+    assert summarise([seen], "paper").notes == ()
 
 
 def test_nothing_to_summarise() -> None:

@@ -186,8 +186,8 @@ def test_ways_to_write_choices(tmp_path: Path, answer: str, choices: Any) -> Non
 
 
 def test_a_choice_that_reads_like_a_letter(tmp_path: Path) -> None:
-    """The text of a choice goes before its letter."""
-    write(tmp_path, conversation(chosen(answer="A", choices=["x", "A"])))
+    """Letter and text together say which is meant."""
+    write(tmp_path, conversation(chosen(answer="B. A", choices=["x", "A"])))
 
     (dialogue,) = load(tmp_path, [MULTI]).dialogues
 
@@ -366,6 +366,10 @@ BAD: dict[str, tuple[Json, str | None, str, str]] = {
     ),
     "gold not among the choices": (
         conversation(chosen(answer="a fox")), "questions[0].answer", "'a fox' is not among the choices", "or its letter",
+    ),
+    "gold that is one's text and another's letter": (
+        conversation(chosen(choices=["B", "A"], answer="A")), "questions[0].answer",
+        "'A' is the text of one choice and the letter of another", "'B. A'",
     ),
     "gold letter beyond the choices": (
         conversation(chosen(answer="D")), "questions[0].answer", "'D' is not among the choices", "or its letter",

@@ -14,7 +14,7 @@ from mmtests.errors import UserError
 from mmtests.fixtures.models.chat import ChatRequest, Generation, Unreachable
 from mmtests.fixtures.models.endpoint import Endpoint, EndpointSettings
 from mmtests.fixtures.models.registry import settings
-from mmtests.reply import Reply
+from mmtests.reply import NoReply, Reply
 from tests.loopback import Answer, Loopback
 
 
@@ -437,6 +437,30 @@ def test_a_password_in_the_address_is_in_no_error(server: Loopback) -> None:
         ask(server, base_url=address)
     assert "hunter2" not in str(refused.value)
     assert "hunter2" not in str(Endpoint("m", _settings(server, {"base_url": address})).identity())
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("400", "HTTP 400: no such thing"), ('"400"', "HTTP 400: no such thing"), ('"odd"', "HTTP 400: odd no such thing"),
+     ("null", "HTTP 400: no such thing")],
+)  # fmt: skip
+def test_a_refusal_in_the_server_s_words(code: str, said: str, server: Loopback) -> None:
+    """With its code, unless that is the status once more."""
+    body = f'{{"error": {{"message": "no such thing", "code": {code}}}}}'.encode()
+    server.behaviour = lambda request: Answer(status=400, body=body)
+
+    with pytest.raises(Unreachable) as caught:
+        ask(server)
+
+    assert str(caught.value) == said
+
+
+def test_an_answer_nested_without_end(server: Loopback) -> None:
+    """It is as unreadable as one that is cut."""
+    server.behaviour = lambda request: Answer(body=b"[" * 200_000)
+
+    with pytest.raises(NoReply, match="not a chat completion"):
+        ask(server)
 
 
 @pytest.mark.parametrize("address", ["http:// nowhere", "nowhere", "http://[::1"])

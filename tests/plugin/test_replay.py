@@ -89,6 +89,6 @@ def test_output_of_the_official_script_is_scored(pytester: pytest.Pytester, reco
     found = {id.removeprefix("mt_eval/recollection-cls/multi/"): record for id, record in records().items()}
     assert result.ret == 11
     assert [found[f"1/turn-{n:02}"].outcome for n in range(2, 7)] == ["missed", "passed", "passed", "passed", "failed"]
-    assert "marks mt_eval/recollection-cls/multi/1/turn-06 as failed" in (found["1/turn-06"].error or "")
+    assert "marks this turn as failed" in (found["1/turn-06"].error or "")
     assert {record.outcome for id, record in found.items() if id.startswith("2/")} == {"failed"}
     assert "no reply is recorded for" in (found["2/turn-02"].error or "")

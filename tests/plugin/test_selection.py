@@ -99,7 +99,10 @@ def test_what_only_a_judge_can_score_is_left_out(server: Loopback, run_benchmark
     """Without a judge, items that have no reference reply are skipped with the reason, counted, and not asked for."""
     result = run_benchmark("-rs", "-k", "refinement and single")
 
-    assert result.ret == 0
+    assert result.ret == 4  # a gate must not take it for a pass that nothing was scored
+    result.stdout.fnmatch_lines(
+        ["ERROR: nothing was scored: all 20 selected items were left out. needs a judge: without one there is nothing*"]
+    )
     result.stdout.fnmatch_lines(
         [
             "*not scored: 20 items: needs a judge: without one*",
