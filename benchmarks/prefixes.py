@@ -114,7 +114,7 @@ def plain(name: str, dialogues: Sequence[Dialogue], tokens: int) -> Played:
             output = model.generate(**prompt, max_new_tokens=limit, do_sample=False, pad_token_id=loaded.pad)
         read = prompt["input_ids"].shape[1]
         new = output[0, read:]
-        text = tokenizer.decode(new, skip_special_tokens=True)
+        text = tokenizer.decode(new, skip_special_tokens=True).strip()
         return Reply(text, "stop", read, int((new != loaded.pad).sum()))
 
     answer([{"role": "user", "content": "Hello"}], 1)
