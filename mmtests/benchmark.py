@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from mmtests.dialogue import Dialogue, Item, Message, Setting
 from mmtests.errors import BadRecords, UserError
+from mmtests.image import Image
 from mmtests.policies import combined
 from mmtests.reply import Recorded
 from mmtests.rubric import JudgeRequest, Rubric
@@ -110,6 +111,9 @@ class Benchmark(ABC):
     """True if dialogues of the same setting and id share their history, whatever their task, so that they are best run
     in one process. They must have the same ``trunk``."""
 
+    cut_left: ClassVar[bool] = False
+    """True if ``--context-policy left`` applies: messages begin with an instruction, which stays, and what follows may go."""
+
     @abstractmethod
     def load(self, folder: Path, settings: Sequence[Setting], bad: BadRecords | None = None) -> Loaded:
         """Read the official files.
@@ -141,6 +145,10 @@ class Benchmark(ABC):
         Args:
             sent: the messages the model was given; the last is the item's user message.
         """
+
+    def judge_images(self, dialogue: Dialogue) -> Iterable[Image]:
+        """Images that the judge is shown and that may not be the dialogue's own, as where these were left out."""
+        return ()
 
     def proxy(self, item: Item, reply: str) -> tuple[float, str] | None:
         """A stand-in for a judged score in a run without a judge: 0 to 1, and how it was made. None: there is none.

@@ -116,7 +116,7 @@ def read(image: Image) -> bytes:
 
 
 def picture(image: Image) -> Picture:
-    """The picture decoded, in RGB.
+    """The picture decoded, in RGB, turned as its EXIF data say.
 
     Raises:
         BadImage: it cannot be read, is no picture, is cut off, or is of an absurd size.
@@ -265,11 +265,13 @@ def _look(target: str | io.BytesIO, source: Source) -> None:
 def _decodes(source: Source) -> None:
     """Read a picture to its end: an endpoint might answer to a part of one. Once, however often it is sent."""
     from PIL import Image as pillow
+    from PIL import ImageSequence
 
     with _pillow_faults(_name(source)), pillow.open(io.BytesIO(_bytes(source))) as opened:
         _sane_size(opened.size, source)
         opened.draft("RGB", (1, 1))  # a JPEG at an eighth of its size, for a fraction of the time
-        opened.load()
+        for frame in ImageSequence.Iterator(opened):
+            frame.load()
 
 
 def _picture(source: Source) -> Picture:
@@ -285,13 +287,25 @@ def _picture(source: Source) -> Picture:
         case _:
             with _pillow_faults(_name(source)), pillow.open(io.BytesIO(_bytes(source))) as opened:
                 _sane_size(opened.size, source)
-                return opened.convert("RGB")
+                opened.load()
+                return _upright(opened).convert("RGB")
+
+
+def _upright(opened: Picture) -> Picture:
+    """As its EXIF data say that it is to be looked at; transformers and viewers do the same."""
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(opened)
+    except Exception:  # noqa: BLE001 - broken EXIF data raise whatever they like, and the pixels are sound
+        return opened
 
 
 def _sane_size(size: tuple[int, int], source: Source) -> None:
     if math.prod(size) > MOST_PIXELS or not all(size):
         raise _Fault(
-            f"the picture {_name(source)} has {size[0]} x {size[1]} pixels", f"At most {MOST_PIXELS:,} are taken."
+            f"the picture {_name(source)} has {size[0]} x {size[1]} pixels",
+            f"At most {MOST_PIXELS:,} pixels are taken.",
         )
 
 
@@ -312,9 +326,11 @@ class _pillow_faults:
 
         name = self._name
         if isinstance(error, UnidentifiedImageError):
-            raise _Fault(f"{name} is no picture that Pillow can read", "Replace it by a JPEG or PNG.") from None
+            raise _Fault(f"the picture {name} is none that Pillow can read", "Replace it by a JPEG or PNG.") from None
         if isinstance(error, pillow.DecompressionBombError):
-            raise _Fault(f"the picture {name} is of an absurd size: {error}", "Replace it.") from None
+            raise _Fault(
+                f"the picture {name} is of an absurd size", f"At most {MOST_PIXELS:,} pixels are taken."
+            ) from None
         if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
             raise _unreadable(name, error) from None
         raise _Fault(f"the picture {name} cannot be decoded: {error}", "Download it again.") from None

@@ -37,7 +37,7 @@ class Reply(Struct, frozen=True):
     """True if it came from the store and the model was not asked."""
     sent: Sent = Sent(0, 0)
     flags: tuple[str, ...] = ()
-    """Facts that may matter when reading a score: ``reply_cut``, ``reply_empty``, ``system_merged``, ``context_cut``."""
+    """Facts that may matter when reading a score: ``reply_cut``, ``reply_empty``, ``system_merged``, ``context_cut``, ..."""
     key: str = ""
     """Where the store has it, in hexadecimal: a record with it can give a lost store its entry back. Empty without one."""
 
@@ -53,6 +53,11 @@ class Recorded(Struct, frozen=True):
     """None where the recording says that there was none."""
     user: str | None = None
     """The user message that it answers, if the recording has it."""
+
+
+def mended(text: str) -> str:
+    """The text with U+FFFD for each half of a surrogate pair that lacks the other: JSON carries such, no file does."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class NoReply(Exception):

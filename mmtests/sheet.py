@@ -134,14 +134,22 @@ def _check_row(
 ) -> None:
     if not index:
         raise DataError(path, "the row has no index", "Give it one.", record=f"row {number}", field="index")
+    if not index.isprintable():
+        raise DataError(path, f"the index {index[:40]!r} cannot be shown", "Give it one of printable characters.",
+                        record=f"row {number}", field="index")  # fmt: skip
     if index in seen:
         raise DataError(path, f"the index {index} stands twice", "Make it unique.", record=index, field="index")
     if None in cells:
         raise DataError(path, "the row has more cells than there are columns",
-                        "A cell with tabs in it needs quotes around it.", record=index)  # fmt: skip
+                        "A cell with tabs in it needs quotes around it.", record=_told(index, number))  # fmt: skip
     if missing := [name for name in needed if name != _COLUMN and cells[name] is None]:
         raise DataError(path, "the row has too few cells", "A cell with line breaks in it needs quotes around it.",
-                        record=index, field=missing[0])  # fmt: skip
+                        record=_told(index, number), field=missing[0])  # fmt: skip
+
+
+def _told(index: str, number: int) -> str:
+    """A row whose cells are not where they should be: what stands for its index may be anything."""
+    return f"{index[:40]} (row {number})" if index.isprintable() else f"row {number}"
 
 
 def _literal(path: Path, index: str, column: str, cell: str) -> list[str]:

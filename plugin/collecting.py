@@ -167,7 +167,14 @@ class Collecting:
 
     def nothing_selected(self, config: pytest.Config) -> str:
         """What to say when ``-k`` or ``-m`` leaves no item."""
-        chosen = f"-k {config.option.keyword!r}" if config.option.keyword else f"-m {config.option.markexpr!r}"
+        option = config.option
+        given = {
+            f"-k {option.keyword!r}": option.keyword,
+            f"-m {option.markexpr!r}": option.markexpr,
+            "--deselect": option.deselect,
+            "--lf": getattr(option, "lf", False),
+        }
+        chosen = " with ".join(name for name, used in given.items() if used)
         items = [item for dialogues in self._dialogues.values() for one in dialogues for item in one.items]
         tasks = sorted({item.dialogue.task for item in items})
         settings = dict.fromkeys(item.dialogue.setting for item in items)

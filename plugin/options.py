@@ -42,8 +42,8 @@ def add_options(parser: pytest.Parser) -> None:
     add("--aggregation", metavar="NAME", default="paper", help="How scores are aggregated (default: paper; MT-Eval also has "
         "reference-code)")  # fmt: skip
     add("--context-policy", choices=("whole", "left"), default="whole", help="Of a message that does not fit the model's context: "
-        "whole fails; left cuts it from its left, whole pieces and images at a time, instruction kept, and flags it "
-        "(MileBench's own rule; needs --model-arg image_tokens=N) (default: whole)")  # fmt: skip
+        "whole fails; left cuts MileBench's from the left, whole pieces and images at a time, instruction kept, and flags it "
+        "(its own rule; needs --model-arg image_tokens=N). Other benchmarks have no such rule (default: whole)")  # fmt: skip
     add("--concurrency", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests in flight at an endpoint; auto: "
         "as many as it bears (default: auto)")  # fmt: skip
     add("--batch-size", metavar="N|auto", type=_count_or_auto, default="auto", help="Requests that a local model decodes "

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from mmtests.benchmark import Benchmark
-from mmtests.dialogue import Item
+from mmtests.dialogue import Dialogue, Item
 from mmtests.errors import UserError
 from mmtests.fixtures.asking import Asking
 from mmtests.fixtures.engine import Engine
@@ -50,7 +50,8 @@ class Running:
         limits = {
             (name, task.name): task.max_new_tokens for name, one in benchmarks.items() for task in one.tasks.values()
         }
-        self.engine = Engine(model, scoring, limits, settings.cut_context)
+        may_cut = {name for name, one in benchmarks.items() if settings.cut_context and one.cut_left}
+        self.engine = Engine(model, scoring, limits, may_cut)
         config.stash[RUN] = Run(self.engine, settings.thresholds)
 
     @property
@@ -100,7 +101,7 @@ class Running:
             return selected
         seen: dict[Source, str | None] = {}
         for dialogue in {item.dialogue.key: item.dialogue for item in selected}.values():
-            for image in dialogue.images:
+            for image in (*dialogue.images, *self._for_judge(dialogue)):
                 if image.source not in seen:
                     seen[image.source] = _fault(image)
                 if (fault := seen[image.source]) is None:
@@ -109,6 +110,12 @@ class Running:
                     raise pytest.UsageError(fault)
                 self._bad.setdefault(dialogue.key, fault)
         return [item for item in selected if item.dialogue.key not in self._bad]
+
+    def _for_judge(self, dialogue: Dialogue) -> Iterable[Image]:
+        task = self._benchmarks[dialogue.benchmark].tasks[dialogue.task]
+        if self._scoring.judge is None or not task.judged:
+            return ()
+        return self._benchmarks[dialogue.benchmark].judge_images(dialogue)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:

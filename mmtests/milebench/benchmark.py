@@ -33,6 +33,7 @@ class MileBench(Benchmark):
     settings: ClassVar[tuple[Setting, ...]] = (SINGLE, ADVERSARIAL, BLIND)
     aggregations = AGGREGATIONS
     sample = Path(__file__).parent / "sample"
+    cut_left = True
 
     def recognises(self, folder: Path) -> bool:
         return root_of(folder) is not None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from mmtests.benchmark import Benchmark, Judging, Loaded, judged_once
-from mmtests.dialogue import BLIND, GOLD, MULTI, Item, Message, Setting
+from mmtests.dialogue import BLIND, GOLD, MULTI, Dialogue, Item, Message, Setting
 from mmtests.errors import BadRecords
+from mmtests.image import Image
 from mmtests.mmdu.aggregate import AGGREGATIONS, summarise
 from mmtests.mmdu.judging import RUBRIC_FILES, judge_request, load_rubrics
 from mmtests.mmdu.load import load, recognises
@@ -47,6 +48,11 @@ class MMDU(Benchmark):
         self, item: Item, reply: str, sent: Sequence[Message], rubrics: Mapping[str, Rubric], mode: Mode
     ) -> Judging:
         return judged_once(judge_request(item, reply, rubrics, mode), mode)
+
+    def judge_images(self, dialogue: Dialogue) -> Iterable[Image]:
+        """The data's own, whatever the model is shown."""
+        images: tuple[Image, ...] = dialogue.facts["images"]
+        return images
 
     def facts(self, item: Item) -> Mapping[str, Any]:
         return {}

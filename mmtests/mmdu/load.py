@@ -132,6 +132,10 @@ def _of_records(path: Path, content: bytes, bad: BadRecords) -> Iterator[Dialogu
             place = Place(path, str(row.id))
             if not str(row.id).strip():
                 raise Place(path, name).error("the id is empty", "Give the dialogue one.", "id")
+            if not str(row.id).isprintable():
+                raise Place(path, name).error(
+                    f"the id {row.id!r} cannot be shown", "Give it one of printable characters.", "id"
+                )
             if str(row.id) in seen:
                 raise place.error("another record before it has this id", "Ids must be unique; rename one.", "id")
             users, references = _turns(row.conversations, place)

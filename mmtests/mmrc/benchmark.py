@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from mmtests.benchmark import Benchmark, Judging, Loaded
-from mmtests.dialogue import Item, Message, Setting
+from mmtests.dialogue import Dialogue, Item, Message, Setting
 from mmtests.errors import BadRecords
+from mmtests.image import Image
 from mmtests.mmrc.aggregate import AGGREGATIONS, place_of, summarise
 from mmtests.mmrc.judging import RUBRIC_FILES, judged, load_rubrics, question_of
 from mmtests.mmrc.load import NAME, SETTINGS, load, recognises
@@ -55,6 +56,10 @@ class MMRC(Benchmark):
         if right is None:
             return super().proxy(item, reply)
         return right, f"the reply {'picks' if right else 'does not pick'} the right option, {question.answer!r}"
+
+    def judge_images(self, dialogue: Dialogue) -> Iterable[Image]:
+        """The data's own, whatever the model is shown."""
+        return (image for message in dialogue.facts["shown"] for image in message.images)
 
     def facts(self, item: Item) -> Mapping[str, Any]:
         question, dialogue = question_of(item), item.dialogue

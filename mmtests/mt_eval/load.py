@@ -132,6 +132,8 @@ def _read(path: Path, content: bytes, task: str, setting: Setting, bad: BadRecor
         place = Place(path, line)
         try:
             row = _decode(decoder, text, place)
+            if not str(row.id).strip() or not str(row.id).isprintable():
+                raise place.error(f"the id {row.id!r} cannot be shown", "Give it one of printable characters.", "id")
             if row.id in seen:
                 raise place.error(
                     f"dialogue id {row.id!r} is already that of line {seen[row.id]}",

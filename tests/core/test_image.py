@@ -166,7 +166,7 @@ def test_a_data_url_of_another_kind(kind: str) -> None:
 
 def test_a_data_url_of_no_picture() -> None:
     """Text is not sent as if it were a picture."""
-    with pytest.raises(BadImage, match=rf"^{PLACE_PATTERN}: .* is no picture that Pillow can read"):
+    with pytest.raises(BadImage, match=rf"^{PLACE_PATTERN}: .* is none that Pillow can read"):
         data_url(inline(b"just text"))
 
 
@@ -280,7 +280,7 @@ def test_what_is_no_picture(tmp_path: Path, data: bytes) -> None:
     """A text renamed to .png is no picture, wherever it lies."""
     for one in everywhere(tmp_path, data):
         for said in refused(one):
-            assert "is no picture that Pillow can read" in said
+            assert "is none that Pillow can read" in said
             assert "Replace it by a JPEG or PNG." in said
 
 
@@ -290,7 +290,7 @@ def test_an_absurd_size(tmp_path: Path, size: tuple[int, int]) -> None:
     """A picture that says it has more than 100 megapixels is refused by its head, and not decoded."""
     for one in everywhere(tmp_path, absurd(*size)):
         for said in refused(one):
-            assert "absurd size" in said or "pixels. At most 100,000,000 are taken." in said
+            assert "absurd size" in said or "pixels. At most 100,000,000 pixels are taken." in said
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
@@ -554,3 +554,47 @@ def test_half_an_archive(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="cannot be read as a zip archive"):
         Archive(path)
+
+
+def animation(kind: str) -> bytes:
+    """Three frames of noise."""
+    frames = [pillow.frombytes("RGB", (32, 32), os.urandom(3 * 32 * 32)) for _ in range(3)]
+    stream = io.BytesIO()
+    frames[0].save(stream, kind, save_all=True, append_images=frames[1:])
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
+def test_an_animation_is_sent_whole(tmp_path: Path, kind: str) -> None:
+    """As it is, if all its frames are there; cut within a later one it is as broken as any other picture."""
+    whole = animation(kind)
+    (tmp_path / "whole").write_bytes(whole)
+    (tmp_path / "cut").write_bytes(whole[: len(whole) * 7 // 10])
+
+    sent = data_url(image(File(str(tmp_path / "whole"))))
+    assert base64.b64decode(sent.partition(",")[2]) == whole
+    assert picture(image(File(str(tmp_path / "whole")))).size == (32, 32)
+
+    with pytest.raises(BadImage, match=PLACE_PATTERN):
+        data_url(image(File(str(tmp_path / "cut"))))
+
+
+def test_a_picture_that_is_to_be_turned(tmp_path: Path) -> None:
+    """Decoded it is as its EXIF data say, resized, too; sent as it is, it has them still."""
+    path = tmp_path / "turned.jpg"
+    lying = pillow.new("RGB", (64, 32), RED)
+    exif = lying.getexif()
+    exif[0x0112] = 6  # orientation: a quarter turn to the right
+    lying.save(path, exif=exif)
+
+    assert picture(image(File(str(path)))).size == (32, 64)
+    assert picture(image(Resized(File(str(path)), 32))).size == (16, 32)
+    assert base64.b64decode(data_url(image(File(str(path)))).partition(",")[2]) == path.read_bytes()
+
+
+def test_broken_exif_data_harm_nothing(tmp_path: Path) -> None:
+    """The pixels are sound."""
+    path = tmp_path / "odd.jpg"
+    pillow.new("RGB", (64, 32), RED).save(path, exif=b"Exif\0\0MM\0*\0\0\xff\xff\xff\xff no such thing")
+
+    assert picture(image(File(str(path)))).size == (64, 32)

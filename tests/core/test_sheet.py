@@ -223,7 +223,7 @@ def test_too_many_cells(path: Path) -> None:
     """A tab that should have been quoted makes a cell too many."""
     path.write_text(f"index\timage\tquestion\n1\t{ONE}\ta\tb\n", encoding="utf-8")
 
-    assert "record 1: the row has more cells than there are columns" in wrong(path)
+    assert "record 1 (row 1): the row has more cells than there are columns" in wrong(path)
 
 
 def test_too_few_cells(path: Path) -> None:
@@ -232,7 +232,7 @@ def test_too_few_cells(path: Path) -> None:
     bad = BadRecords(skip=True)
 
     assert [row.cells for row in read_sheet(path, COLUMNS, bad)] == [{"index": "1", "question": "a", "level": ""}]
-    assert "record 2: the row has too few cells (field question)" in str(bad.skipped[0])
+    assert "record 2 (row 2): the row has too few cells (field question)" in str(bad.skipped[0])
 
 
 @pytest.mark.parametrize("rest", ["", "\n", f"\n2\t{TWO}\t?\n"])

@@ -365,6 +365,7 @@ def without(name: str) -> Json:
         (without("id"), "record number 1", r"missing field `id` \(field id\)"),
         (boats(None), "record number 1", r"\(field id\)"),
         (boats(""), "record number 1", r"the id is empty \(field id\)"),
+        (boats("a\0b"), "record number 1", r"the id 'a\\x00b' cannot be shown \(field id\)"),
         (boats([1]), "record number 1", r"\(field id\)"),
         (boats(1.5), "record number 1", r"\(field id\)"),
         (7, "record number 1", r"expected `object`, got `int`"),

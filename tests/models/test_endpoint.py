@@ -455,6 +455,38 @@ def test_a_refusal_in_the_server_s_words(code: str, said: str, server: Loopback)
     assert str(caught.value) == said
 
 
+def test_a_refusal_in_plain_text(server: Loopback) -> None:
+    """Not every server speaks JSON."""
+    server.behaviour = lambda request: Answer(status=400, body=b"too many hats")
+
+    with pytest.raises(Unreachable, match=r"^HTTP 400: too many hats$"):
+        ask(server)
+
+
+@pytest.mark.parametrize("content", ["5", '["A", "B"]'])
+def test_a_reply_that_is_no_text(content: str, server: Loopback) -> None:
+    """It is no reply, and said to be what it is."""
+    body = f'{{"choices": [{{"message": {{"content": {content}}}, "finish_reason": "stop"}}]}}'.encode()
+    server.behaviour = lambda request: Answer(body=body)
+
+    with pytest.raises(NoReply, match="the endpoint returned a reply that is no text: "):
+        ask(server)
+
+
+def test_half_characters(server: Loopback) -> None:
+    """JSON can carry a surrogate without its other half, and no file can: it is replaced, and the reply flagged."""
+    server.behaviour = lambda request: Answer("a \ud800 b \U0001f600")
+
+    reply = ask(server)
+
+    assert reply.text == "a \ufffd b \U0001f600"
+    assert reply.flags == ("reply_mended",)
+
+    server.behaviour = lambda request: Answer(status=400, body=b'{"error": {"message": "no \\udfff"}}')
+    with pytest.raises(Unreachable, match=r"^HTTP 400: no \ufffd$"):
+        ask(server)
+
+
 def test_an_answer_nested_without_end(server: Loopback) -> None:
     """It is as unreadable as one that is cut."""
     server.behaviour = lambda request: Answer(body=b"[" * 200_000)

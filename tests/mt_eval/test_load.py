@@ -485,6 +485,17 @@ def test_duplicate_ids(tmp_path: Path) -> None:
     assert "unique" in caught.value.mend
 
 
+@pytest.mark.parametrize("name", ["", " ", "a\0b", "a\nb"])
+def test_an_id_that_cannot_be_shown(tmp_path: Path, name: str) -> None:
+    """Items are called by it."""
+    path = write(tmp_path, "follow-up_multi.jsonl", follow_up() | {"id": name})
+
+    with pytest.raises(DataError, match="cannot be shown") as caught:
+        load(tmp_path, [MULTI])
+
+    assert (caught.value.path, caught.value.line, caught.value.field) == (path, 1, "id")
+
+
 def test_one_id_in_two_files(tmp_path: Path) -> None:
     """Ids need to be unique within a file only."""
     write(tmp_path, "follow-up_multi.jsonl", follow_up() | {"id": "1"})

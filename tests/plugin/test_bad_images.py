@@ -43,12 +43,12 @@ def cut_off() -> bytes:
 
 
 BAD = {
-    "text": (b"no picture at all", r"\S+ is no picture that Pillow can read\. Replace it by a JPEG or PNG\."),
+    "text": (b"no picture at all", r"the picture \S+ is none that Pillow can read\. Replace it by a JPEG or PNG\."),
     # A look at its head and an attempt to read it do not put this one alike.
-    "empty": (b"", r"(\S+ is no picture that Pillow can read|the picture \S+ is empty)\. .+"),
+    "empty": (b"", r"(the picture \S+ is none that Pillow can read|the picture \S+ is empty)\. .+"),
     "absurd": (png(60000, 60000), r"the picture \S+ (has 60000 x 60000 pixels|is of an absurd size)\b.+"),
-    "large": (png(11000, 11000), r"the picture \S+ has 11000 x 11000 pixels\. At most 100,000,000 are taken\."),
-    "head": (b"\x89PNG\r\n\x1a\n", r"\S+ is no picture that Pillow can read\. Replace it by a JPEG or PNG\."),
+    "large": (png(11000, 11000), r"the picture \S+ has 11000 x 11000 pixels\. At most 100,000,000 pixels are taken\."),
+    "head": (b"\x89PNG\r\n\x1a\n", r"the picture \S+ is none that Pillow can read\. Replace it by a JPEG or PNG\."),
 }
 bad = pytest.mark.parametrize(("content", "says"), BAD.values(), ids=BAD)
 
@@ -138,7 +138,7 @@ def test_it_is_named_in_every_benchmark(
     said = complaint(run_benchmark(*data.option))
 
     assert said.removeprefix(f"{data.folder}/").startswith(place)
-    assert "is no picture that Pillow can read" in said
+    assert "is none that Pillow can read" in said
     assert re.search(r"record \S+ \(field \S*image\S*\)|:\d+ \(field \S*image\S*\)", said), said
     assert server.requests == []
 
@@ -151,6 +151,24 @@ def test_it_matters_only_where_it_is_selected(mmdu: Data, server: Loopback, run_
 
     assert result.ret == 1
     assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize("benchmark", ["mmdu", "mmrc"])
+def test_what_only_the_judge_is_shown(
+    benchmark: str, copied: Callable[[str], Data], server: Loopback, run_benchmark: RunBenchmark
+) -> None:
+    """The blind setting asks without pictures, and the judge sees them all the same: they are looked at first, too."""
+    data = copied(benchmark)
+    place = {"mmdu": "benchmark.json: record 2 (field image[1])", "mmrc": _mmrc(data) if benchmark == "mmrc" else ""}
+    if benchmark == "mmdu":
+        data.picture(b"no picture")
+
+    said = complaint(run_benchmark(*data.option, "--setting", "blind", judge=True))
+
+    assert said.startswith(f"{data.folder}/{place[benchmark]}")
+    assert server.requests == []
+
+    assert run_benchmark(*data.option, "--setting", "blind", "--tb=no").ret == 1  # without a judge nobody sees them
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "workers"])

@@ -55,6 +55,11 @@ def complaint_of(result: pytest.RunResult) -> str:
         (("--model", "gpt-4o"), ["model 'gpt-4o': no key. Set the environment variable OPENAI_API_KEY"]),
         ((*OPENAI, "--data", "nowhere"), ["--data nowhere: there is no such folder"]),
         ((*OPENAI, "--data", "."), ["--data ", "nothing usable is in it", "mt_eval"]),
+        (
+            (*OPENAI, "-k", "follow-up", "--deselect", "mt_eval/"),
+            ["-k 'follow-up' with --deselect selects none of the"],
+        ),
+        ((*OPENAI, "--model-arg", "too_many_images=drop"), ["too_many_images: ", "fail, drop-oldest, drop-newest"]),
         ((*OPENAI, "-k", "refinment"), ["-k 'refinment' selects none of the", "expansion, follow-up", "single, multi"]),
         ((*OPENAI, "--threshold", "11"), ["--threshold 11: outside the scale"]),
         ((*OPENAI, "--judge-arg", "timeout=1"), ["--judge-arg and --rubrics need --judge MODEL"]),

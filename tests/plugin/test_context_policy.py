@@ -93,6 +93,14 @@ def test_what_does_not_fit_is_cut(less: int, kept: str) -> None:
     assert flags == ("context_cut",)
 
 
+def test_an_instruction_alone_is_no_question() -> None:
+    """Where nothing else of the message fits it is not asked."""
+    asked = request(Text("Look."), image(1), Text("?"))
+
+    with pytest.raises(DoesNotFit, match="nothing of the last message but its instruction"):
+        fit(asked, needed(asked) - IMAGE_TOKENS - 1)
+
+
 def test_only_the_last_message_is_cut() -> None:
     """What was said before stays, and takes its room."""
     before = (
@@ -115,7 +123,8 @@ def test_a_history_that_leaves_no_room() -> None:
     asked = request(Text("Look."), image(1), before=(Message.of("user", "x" * 100), Message.of("assistant", "y")))
     taken = needed(asked) - len("Look.") - IMAGE_TOKENS
 
-    assert shown(fit(asked, taken + 6)[0]) == "Look."
+    with pytest.raises(DoesNotFit, match="nothing of the last message but its instruction"):
+        fit(asked, taken + 6)
     with pytest.raises(DoesNotFit, match=rf"context of {taken} tokens .* need {taken}$"):
         fit(asked, taken)
 
@@ -126,7 +135,7 @@ def test_a_history_that_leaves_no_room() -> None:
     st.integers(30, 200),
 )
 def test_the_result_fits(pieces: list[str | int], before: int, context: int) -> None:
-    """Whatever is asked, what comes out fits, or is the instruction alone; uncut and unflagged if it fitted before."""
+    """Whatever is asked, what comes out fits; uncut and unflagged if it fitted before. If not even its end does, nothing."""
     parts = [Text(piece) if isinstance(piece, str) else image(piece) for piece in pieces]
     history = (Message.of("user", "h" * before), Message.of("assistant", "r")) if before else ()
     asked = request(Text("Look."), *parts, before=history)
@@ -134,13 +143,11 @@ def test_the_result_fits(pieces: list[str | int], before: int, context: int) -> 
     try:
         found, flags = fit(asked, context)
     except DoesNotFit:
-        assert (
-            needed(asked) - sum(len(p.text) if isinstance(p, Text) else IMAGE_TOKENS for p in asked.messages[-1].parts)
-            >= context
-        )
+        last = 1 if parts and isinstance(parts[-1], Text) else IMAGE_TOKENS
+        assert needed(request(Text("Look."), before=history)) + last > context
         return
 
-    assert needed(found) <= context or shown(found) == "Look."
+    assert needed(found) <= context
     assert (flags == ()) == (found == asked)
     if needed(asked) <= context:
         assert found is asked
@@ -281,6 +288,18 @@ def test_everything_is_sent_by_default(
     assert STORY in found[LONG][1]
     assert tokens(found[LONG]) > 1000
     assert not any("context_cut" in record.flags for record in records().values())
+
+
+def test_only_where_there_is_such_a_rule(
+    counting: Callable[[int], list[str]], server: Loopback, run_benchmark: RunBenchmark, records: Records
+) -> None:
+    """Other benchmarks' messages have no instruction to keep: they are sent whole."""
+    run_benchmark("-k", "mmdu", *counting(80), "--context-policy", "left", "--tb=no")
+
+    assert {record.benchmark for record in records().values()} == {"mmdu"}
+    for record in records().values():
+        assert record.reply is not None
+        assert "context_cut" not in record.flags
 
 
 @pytest.mark.parametrize(("context", "images"), [(400, 3), (345, 2), (280, 1)])

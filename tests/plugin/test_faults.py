@@ -159,6 +159,22 @@ def test_only_successes_are_stored(server: Loopback, run_benchmark: RunBenchmark
     assert {record.flags for record in records().values()} == {("cached", "verdict_cached")}
 
 
+def test_half_characters(server: Loopback, run_benchmark: RunBenchmark, records: Records) -> None:
+    """Replies and verdicts may hold surrogates without their other half. The run goes on, and its files can be written."""
+    odd = Answer('{"Rationale": "Half a \\ud83d face.", "Score": 9}')
+    server.behaviour = lambda request: odd if request["model"] == "judge" else Answer("Half a \ud83d face.")
+
+    result = run_benchmark("-k", "refinement and single and 1_sum_1", judge=True)
+
+    assert result.ret == 0
+    (record,) = records().values()
+    assert record.reply is not None
+    assert record.reply.text == "Half a \ufffd face."
+    assert record.flags == ("reply_mended",)
+    assert record.score is not None
+    assert record.score.explanation == "Half a \ufffd face."
+
+
 def test_a_judge_without_a_verdict_leaves_the_item_unjudged(
     server: Loopback, run_benchmark: RunBenchmark, records: Records
 ) -> None:

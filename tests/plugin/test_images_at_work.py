@@ -578,7 +578,7 @@ def test_own_tests_whose_picture_is_not_there(
         f"Is the download complete?"
     )
     assert (found["text.png"].error or "").startswith(
-        f"no reply: text.png: {folder}/text.png is no picture that Pillow can read."
+        f"no reply: text.png: the picture {folder}/text.png is none that Pillow can read."
     )
     assert (found["folder.png"].error or "").startswith(f"no reply: folder.png: the picture {folder}/folder.png cannot")
     result.stdout.no_fnmatch_line("*Traceback*")
