@@ -592,6 +592,7 @@ def test_a_picture_that_is_to_be_turned(tmp_path: Path) -> None:
     assert base64.b64decode(data_url(image(File(str(path)))).partition(",")[2]) == path.read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")
 def test_broken_exif_data_harm_nothing(tmp_path: Path) -> None:
     """The pixels are sound."""
     path = tmp_path / "odd.jpg"

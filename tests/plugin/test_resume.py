@@ -174,9 +174,11 @@ def interrupted(server: Loopback, undisturbed: Undisturbed, tmp_path: Path) -> t
     """A run whose server falls silent in the middle, after Ctrl-C: status, output, and seconds it took to end."""
     half = len(undisturbed.requests) // 2
     server.behaviour = lambda request: derived(request) if len(server.requests) <= half else Answer(delay=60)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child of a background shell would ignore it
     process = subprocess.Popen(
         command(server), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+    signal.signal(signal.SIGINT, before)
     wait_for(lambda: len(server.requests) > half + 1)
     time.sleep(0.5)  # what was answered is scored
     process.send_signal(signal.SIGINT)
