@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mmtests.dialogue import SINGLE, Message, Part, Text
@@ -97,8 +97,9 @@ def test_an_instruction_alone_is_no_question() -> None:
     """Where nothing else of the message fits it is not asked."""
     asked = request(Text("Look."), image(1), Text("?"))
 
-    with pytest.raises(DoesNotFit, match="nothing of the last message but its instruction"):
-        fit(asked, needed(asked) - IMAGE_TOKENS - 1)
+    for one in (asked, request(Text("Look."))):
+        with pytest.raises(DoesNotFit, match="nothing of the last message but its instruction"):
+            fit(one, needed(request(Text("Look."))) - (one is not asked))
 
 
 def test_only_the_last_message_is_cut() -> None:
@@ -129,6 +130,7 @@ def test_a_history_that_leaves_no_room() -> None:
         fit(asked, taken)
 
 
+@example([], 1, 40)
 @given(
     st.lists(st.one_of(st.text("ab", min_size=1, max_size=12), st.integers(1, 9)), max_size=8),
     st.integers(0, 30),
@@ -143,7 +145,7 @@ def test_the_result_fits(pieces: list[str | int], before: int, context: int) -> 
     try:
         found, flags = fit(asked, context)
     except DoesNotFit:
-        last = 1 if parts and isinstance(parts[-1], Text) else IMAGE_TOKENS
+        last = 1 if parts and isinstance(parts[-1], Text) else IMAGE_TOKENS if parts else 0
         assert needed(request(Text("Look."), before=history)) + last > context
         return
 
