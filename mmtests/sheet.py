@@ -139,17 +139,15 @@ def _check_row(
                         record=f"row {number}", field="index")  # fmt: skip
     if index in seen:
         raise DataError(path, f"the index {index} stands twice", "Make it unique.", record=index, field="index")
+    place = (
+        f"{index[:40]} (row {number})"  # where cells are missing or too many, what stands for the index may be any text
+    )
     if None in cells:
         raise DataError(path, "the row has more cells than there are columns",
-                        "A cell with tabs in it needs quotes around it.", record=_told(index, number))  # fmt: skip
+                        "A cell with tabs in it needs quotes around it.", record=place)  # fmt: skip
     if missing := [name for name in needed if name != _COLUMN and cells[name] is None]:
         raise DataError(path, "the row has too few cells", "A cell with line breaks in it needs quotes around it.",
-                        record=_told(index, number), field=missing[0])  # fmt: skip
-
-
-def _told(index: str, number: int) -> str:
-    """A row whose cells are not where they should be: what stands for its index may be anything."""
-    return f"{index[:40]} (row {number})" if index.isprintable() else f"row {number}"
+                        record=place, field=missing[0])  # fmt: skip
 
 
 def _literal(path: Path, index: str, column: str, cell: str) -> list[str]:
